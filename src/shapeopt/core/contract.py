@@ -1,0 +1,41 @@
+"""The one contract: what an oracle answers, and what every optimizer obeys."""
+
+import abc
+from typing import NamedTuple
+
+import equinox as eqx
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from .box import Box
+
+
+class Reading(NamedTuple):
+    """What one reading at q brought: the value, the force estimate g~(q) (eq. oracle_generic_force), its cost in calls."""
+
+    value: Float[Array, ""]
+    gradient: Float[Array, " d"]
+    cost: Int[Array, ""]
+
+
+class AbstractOptimizer(eqx.Module):
+    """A method that is asked where to read and told what was read; it never calls the objective itself.
+
+    All points are in the user's coordinates and inside the box. `init` decides the first query (x0 itself).
+    Every method is traceable: `rollout` compiles it, `vmap` batches it, and host objectives step it from Python.
+    """
+
+    @abc.abstractmethod
+    def init(self, x0: Float[Array, " d"], box: Box, budget: int, key: PRNGKeyArray) -> PyTree:
+        """The state before any reading; `ask` of it is x0."""
+
+    @abc.abstractmethod
+    def ask(self, state: PyTree) -> Float[Array, " d"]:
+        """The point to read next."""
+
+    @abc.abstractmethod
+    def tell(self, state: PyTree, reading: Reading) -> PyTree:
+        """The state after a reading at `ask(state)`."""
+
+    def info(self, state: PyTree) -> PyTree:
+        """What a person wants to see of the last step; a fixed-shape pytree (None where there is nothing)."""
+        return None
