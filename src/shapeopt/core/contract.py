@@ -10,7 +10,7 @@ from .box import Box
 
 
 class Reading(NamedTuple):
-    """What one reading at q brought: the value, the force estimate g~(q) (eq. oracle_generic_force), its cost in calls."""
+    """What a reading brought: the value, the force estimate g~(q) (eq. oracle_generic_force), its cost in calls."""
 
     value: Float[Array, ""]
     gradient: Float[Array, " d"]

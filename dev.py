@@ -1,0 +1,154 @@
+"""Set up, check and try the project; needs nothing but Python 3.11 or newer.
+
+    python3 dev.py setup            make .venv and install what requirements.lock pins, and the project itself
+    python3 dev.py demo [args]      set up, then run the demonstration
+    python3 dev.py test [args]      set up, then check formatting, lint, types and tests; args go to pytest
+    python3 dev.py lock [args]      make requirements.lock again; args (such as --upgrade) go to uv
+
+Where packages come from is the business of the user's own pip and uv settings; no address is kept here.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+LOCK = ROOT / "requirements.lock"
+STAMP = VENV / "shapeopt-installed"
+OLDEST = (3, 11)
+WORKERS = "2"
+
+COMPILE = ["compile", "pyproject.toml", "--extra", "dev", "--extra", "report", "--python-version", "3.11"]
+COMPILE += ["--python-platform", "linux", "--generate-hashes", "--no-annotate", "--no-header", "--no-emit-index-url"]
+
+
+def run(*command: object) -> int:
+    """The exit code of a command that runs at the repository's root and shares this terminal."""
+    return subprocess.run([str(part) for part in command], cwd=ROOT, check=False).returncode
+
+
+def must(*command: object) -> None:
+    code = run(*command)
+    if code:
+        sys.exit(f"dev.py: `{' '.join(map(str, command))}` failed with exit code {code}.")
+
+
+def fingerprint() -> str:
+    """Changes when the pinned packages, the project's metadata or the place of the checkout change."""
+    digest = hashlib.sha256(str(ROOT).encode())
+    for path in (LOCK, ROOT / "pyproject.toml"):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def locked(name: str) -> str:
+    """The lock's entry for one package: the pin and the hashes on the lines that continue it."""
+    entry: list[str] = []
+    for line in LOCK.read_text().splitlines():
+        if line.startswith(f"{name}==") or entry:
+            entry.append(line)
+            if not line.endswith("\\"):
+                return "\n".join(entry) + "\n"
+    raise ValueError(f"`name` must be pinned in requirements.lock; got {name!r}.")
+
+
+def have_uv() -> bool:
+    """Whether the environment has uv, after a try to install the pinned one."""
+    if subprocess.run([PYTHON, "-m", "uv", "--version"], capture_output=True, check=False).returncode == 0:
+        return True
+    with tempfile.TemporaryDirectory() as folder:
+        pin = Path(folder, "uv.txt")
+        pin.write_text(locked("uv"))
+        return run(PYTHON, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", pin) == 0
+
+
+def install() -> None:
+    """Install the lock, then the project in editable form; with uv where it can be had, else with pip."""
+    pinned = ["install", "--require-hashes", "-r", LOCK]
+    editable = ["install", "--no-deps", "--no-build-isolation", "--editable", "."]
+    if have_uv():
+        uv = [PYTHON, "-m", "uv", "pip"]
+        target = ["--python", PYTHON]
+        if run(*uv, *pinned, *target) == 0:
+            must(*uv, *editable, *target)
+            return
+    print("dev.py: uv could not install the lock; trying pip.", flush=True)
+    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
+    must(*pip, *pinned)
+    must(*pip, *editable)
+
+
+def environment() -> None:
+    """Make the virtual environment if there is none; one made by hand serves as well."""
+    if sys.version_info < OLDEST:
+        sys.exit(f"dev.py: Python 3.11 or newer is needed; this is {sys.version.split()[0]}.")
+    if not PYTHON.exists():
+        print(f"dev.py: making {VENV.name}", flush=True)
+        must(sys.executable, "-m", "venv", VENV)
+
+
+def setup() -> None:
+    """Install into the environment, unless the stamp says that this was done."""
+    environment()
+    wanted = fingerprint()
+    if STAMP.exists() and STAMP.read_text() == wanted:
+        return
+    start = time.perf_counter()
+    STAMP.unlink(missing_ok=True)
+    install()
+    STAMP.write_text(wanted)
+    print(f"dev.py: installed in {time.perf_counter() - start:.1f} s", flush=True)
+
+
+def demo(arguments: list[str]) -> int:
+    setup()
+    return run(PYTHON, "-m", "shapeopt.cli", "demo", *arguments)
+
+
+def test(arguments: list[str]) -> int:
+    """Run every check even if an earlier one failed, so that one run tells all there is to mend."""
+    setup()
+    checks = {
+        "format": ["ruff", "format", "--check", "."],
+        "lint": ["ruff", "check", "."],
+        "types": ["mypy"],
+        "tests": ["pytest", "-n", WORKERS, *arguments],
+    }
+    outcome = {}
+    for name, command in checks.items():
+        print(f"\n=== {name}: {' '.join(command)}", flush=True)
+        start = time.perf_counter()
+        passed = run(PYTHON, "-m", *command) == 0
+        outcome[name] = passed
+        print(f"=== {name}: {'passed' if passed else 'FAILED'} in {time.perf_counter() - start:.1f} s", flush=True)
+    failed = [name for name, passed in outcome.items() if not passed]
+    print(f"\n=== {'FAILED: ' + ', '.join(failed) if failed else 'all checks passed'}", flush=True)
+    return 1 if failed else 0
+
+
+def lock(arguments: list[str]) -> int:
+    environment()
+    if not have_uv():
+        sys.exit("dev.py: making the lock needs uv, and it could not be installed.")
+    return run(PYTHON, "-m", "uv", "pip", *COMPILE, "--quiet", "--output-file", LOCK.name, *arguments)
+
+
+def main(words: list[str]) -> int:
+    commands = {"demo": demo, "test": test, "lock": lock}
+    if words[:1] == ["setup"] and len(words) == 1:
+        setup()
+        return 0
+    if not words or words[0] not in commands:
+        print(__doc__, end="")
+        return 0 if words[:1] in (["-h"], ["--help"]) else 2
+    return commands[words[0]](words[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

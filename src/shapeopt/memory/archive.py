@@ -1,0 +1,70 @@
+"""The archive of distinct basins: position, value, visits, curvature scale.
+
+It feeds differences between good basins, repulsion (U_mem) and exclusion (V_bar) centres, novelty, and `result.minima`.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+
+class Archive(eqx.Module):
+    """The best few distinct basins, in no order; a slot of value +inf is empty.
+
+    Departs from the paper: its memory holds summaries of regions only.
+    """
+
+    points: Float[Array, "A d"]
+    values: Float[Array, " A"]
+    visits: Int[Array, " A"]
+    curvatures: Float[Array, " A"]
+
+    @staticmethod
+    def empty(capacity: int, d: int, dtype: jax.typing.DTypeLike) -> "Archive":
+        ones = jnp.ones(capacity, dtype)
+        return Archive(jnp.zeros((capacity, d), dtype), jnp.inf * ones, jnp.zeros(capacity, jnp.int32), ones)
+
+    @property
+    def filled(self) -> Bool[Array, " A"]:
+        return jnp.isfinite(self.values)
+
+    @property
+    def count(self) -> Int[Array, ""]:
+        return jnp.sum(self.filled)
+
+    def squared_distances(self, q: Float[Array, " d"]) -> Float[Array, " A"]:
+        """|q - c_j|^2, +inf for empty slots."""
+        return jnp.where(self.filled, jnp.sum((self.points - q) ** 2, axis=-1), jnp.inf)
+
+    def write(
+        self,
+        q: Float[Array, " d"],
+        value: Float[Array, ""],
+        curvature: Float[Array, ""],
+        radius: Float[Array, ""],
+        active: Bool[Array, ""],
+    ) -> "Archive":
+        """A basin whose bottom is q (eq. dp_memory_write_rule); unchanged where not `active`.
+
+        Within `radius` of a known basin it is that basin again: one more visit, and the lower of both as its bottom.
+        Else it takes the slot of the worst, if it is better.
+        """
+        squares = self.squared_distances(q)
+        nearest = jnp.argmin(squares)
+        known = squares[nearest] <= radius**2
+        slot = jnp.where(known, nearest, jnp.argmax(self.values))
+        lower = value < self.values[slot]
+        moves = active & lower
+        return Archive(
+            self.points.at[slot].set(jnp.where(moves, q, self.points[slot])),
+            self.values.at[slot].set(jnp.where(moves, value, self.values[slot])),
+            self.visits.at[slot].set(
+                jnp.where(active & known, self.visits[slot] + 1, jnp.where(moves, 1, self.visits[slot]))
+            ),
+            self.curvatures.at[slot].set(jnp.where(moves, curvature, self.curvatures[slot])),
+        )
+
+    def novelty(self, q: Float[Array, " d"], radius: Float[Array, ""]) -> Float[Array, ""]:
+        """In [0, 1]: 0 on a known basin, 1 far from all of them (eq. dp_probe_score)."""
+        return 1.0 - jnp.exp(-0.5 * jnp.min(self.squared_distances(q)) / radius**2)

@@ -1,0 +1,31 @@
+"""Oracles: the only things that know the objective. They answer readings, and they count."""
+
+from .base import AbstractOracle, Objective, OracleState
+from .exact import AdjointOracle, ExactOracle
+from .host import BudgetExhausted, HostOracle, probe_traceable
+from .host_differences import HostDifferences
+from .minibatch import MinibatchOracle
+from .noise import AbstractNoise, AdditiveNoise, HeavyTailedNoise, MultiplicativeNoise, NoisyOracle
+from .table import ORACLES
+from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
+
+__all__ = [
+    "ORACLES",
+    "AbstractNoise",
+    "AbstractOracle",
+    "AdditiveNoise",
+    "AdjointOracle",
+    "BudgetExhausted",
+    "CoordinateDifferenceOracle",
+    "ExactOracle",
+    "HeavyTailedNoise",
+    "HostDifferences",
+    "HostOracle",
+    "MinibatchOracle",
+    "MultiplicativeNoise",
+    "NoisyOracle",
+    "Objective",
+    "OracleState",
+    "ValueOnlyOracle",
+    "probe_traceable",
+]

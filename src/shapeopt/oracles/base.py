@@ -1,0 +1,51 @@
+"""The oracle: the only thing that knows the objective, and the only thing that counts (eq. oracle_generic_force)."""
+
+import abc
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from ..core import Reading
+
+Objective = Callable[[Float[Array, " d"]], Float[Array, ""]]
+
+
+class OracleState(NamedTuple):
+    """The ledger: calls spent, readings given, and the key of this run's noise stream."""
+
+    calls: Int[Array, ""]
+    readings: Int[Array, ""]
+    key: PRNGKeyArray
+
+
+class AbstractOracle(eqx.Module):
+    """Answers readings (value, g~(q), cost) and keeps the ledger of calls (eq. oracle_generic_force).
+
+    Reading number n draws its randomness from fold_in(key, n) alone. So two optimizers with one key meet the same
+    noise at their n-th reading, wherever they ask.
+
+    Departs from the paper: nothing; it asks for paired noise and leaves open how.
+    """
+
+    @property
+    @abc.abstractmethod
+    def cost(self) -> int:
+        """Calls that one reading spends."""
+
+    @abc.abstractmethod
+    def measure(self, q: Float[Array, " d"], key: PRNGKeyArray) -> tuple[Float[Array, ""], Float[Array, " d"]]:
+        """Value and force at q, uncounted; only `read` and wrapping oracles call it."""
+
+    def init(self, key: PRNGKeyArray, spent: int = 0) -> OracleState:
+        """The ledger at the start of a run; `spent` carries calls that were made before (a first host reading)."""
+        return OracleState(jnp.asarray(spent, jnp.int32), jnp.zeros((), jnp.int32), key)
+
+    def read(self, state: OracleState, q: Float[Array, " d"]) -> tuple[OracleState, Reading]:
+        """One reading at q, charged."""
+        value, gradient = self.measure(q, jax.random.fold_in(state.key, state.readings))
+        cost = jnp.asarray(self.cost, jnp.int32)
+        return OracleState(state.calls + cost, state.readings + 1, state.key), Reading(value, gradient, cost)

@@ -1,0 +1,76 @@
+"""What an objective may answer and what an oracle may be built from; a refusal names the argument and the value."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+
+def require(name: str, value: Any, holds: Callable[[Any], Any], wanted: str) -> None:
+    """Raise unless `holds(value)` everywhere; a value that is known only inside a trace is taken on trust."""
+    if not isinstance(value, jax.core.Tracer) and not np.all(holds(np.asarray(value))):
+        raise ValueError(f"`{name}` must be {wanted}; got {value}.")
+
+
+def require_bounds(lower: Any, upper: Any) -> None:
+    """Raise unless lower <= upper everywhere (NaN is refused too)."""
+    if not isinstance(lower, jax.core.Tracer) and not isinstance(upper, jax.core.Tracer):
+        require("lower", lower, lambda side: side <= np.asarray(upper), f"at most `upper` = {upper}")
+
+
+def real_scalar(value: Any, name: str, dtype: Any) -> Float[Array, ""]:
+    """The answer of a traceable objective as a scalar of `dtype`; one element in any shape counts as a scalar."""
+    array = _real_array(value, name, "a real scalar", jnp.asarray)
+    if array.size != 1:
+        raise ValueError(f"`{name}` must return a real scalar; got shape {array.shape}.")
+    return array.reshape(()).astype(dtype)
+
+
+def real_gradient(gradient: Any, name: str, like: Float[Array, " d"]) -> Float[Array, " d"]:
+    """The gradient that a traceable objective answered, with the shape and dtype of the point it was asked at."""
+    array = _real_array(gradient, name, f"a real gradient of shape {like.shape}", jnp.asarray)
+    if array.shape != like.shape:
+        raise ValueError(f"`{name}` must return a gradient of shape {like.shape}; got shape {array.shape}.")
+    return array.astype(like.dtype)
+
+
+def host_scalar(value: Any, name: str) -> float:
+    """The answer of a host objective as a Python float; NaN and infinities pass."""
+    array = _real_array(value, name, "a real scalar", np.asarray)
+    if array.size != 1:
+        raise ValueError(f"`{name}` must return a real scalar; got shape {array.shape}: {_short(value)}.")
+    return float(array.reshape(()))
+
+
+def host_gradient(gradient: Any, name: str, like: np.ndarray) -> np.ndarray:
+    """The gradient of a host objective, copied, with the shape and dtype of the point it was asked at."""
+    array = _real_array(gradient, name, f"a real gradient of shape {like.shape}", np.asarray)
+    if array.shape != like.shape:
+        raise ValueError(f"`{name}` must return a gradient of shape {like.shape}; got shape {array.shape}.")
+    with np.errstate(over="ignore"):  # a value too large for the dtype becomes inf, which optimizers handle
+        return array.astype(like.dtype)
+
+
+def split_pair(answer: Any, name: str) -> tuple[Any, Any]:
+    """(value, gradient) of a callable that promises both."""
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise ValueError(f"`{name}` must return a pair (value, gradient); got {_short(answer)}.")
+    return answer[0], answer[1]
+
+
+def _real_array(value: Any, name: str, wanted: str, as_array: Callable[[Any], Any]) -> Any:
+    try:
+        array = as_array(value)
+    except (TypeError, ValueError) as error:  # ragged, or not made of numbers
+        raise ValueError(f"`{name}` must return {wanted}; got {_short(value)}.") from error
+    if not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool_)):
+        raise ValueError(f"`{name}` must return {wanted}; got dtype {array.dtype}: {_short(value)}.")
+    return array
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

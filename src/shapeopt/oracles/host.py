@@ -1,0 +1,158 @@
+"""Counted readings of any Python callable: NumPy code, compiled extensions, a simulator behind a subprocess."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..core import Reading
+from .checks import host_gradient, host_scalar, split_pair
+from .host_differences import HostDifferences
+
+
+class BudgetExhausted(RuntimeError):
+    """A reading was refused, before its first call, because it does not fit into the limit."""
+
+
+class _Known(NamedTuple):
+    """What the first reading left for the next `read` at the same point."""
+
+    x: np.ndarray
+    value: float
+    gradient: np.ndarray | None
+    calls: int
+
+
+def probe_traceable(fun: Callable[[Any], Any], x: np.ndarray) -> tuple[bool, Any]:
+    """(traceable, answer) from exactly one ordinary call of `fun`, with a JAX array; the caller counts it.
+
+    A JAX array in the answer (everywhere in it, where it is a pair) says that the objective computes with JAX. `fun` is
+    never traced here: a simulator must not be started on a tracer.
+    """
+    x = np.asarray(x)
+    with jax.enable_x64(True) if x.dtype.itemsize == 8 else nullcontext():
+        answer = fun(jnp.array(x))
+    leaves = jax.tree.leaves(answer)
+    return bool(leaves) and all(isinstance(leaf, jax.Array) for leaf in leaves), answer
+
+
+class HostOracle:
+    """Reads `fun` on the host: NumPy in, NumPy out, every call counted in `calls`.
+
+    `jac` True: `fun` returns (value, gradient). A callable: it returns the gradient, and the pair is one call, as for
+    every first-order oracle. None: `differences` says how values become a gradient. `x_like` gives shape and dtype.
+    `limit` caps `calls`: a reading that does not fit raises `BudgetExhausted` before it begins. NaN and infinities pass
+    through; an exception of `fun` passes unchanged, its call counted. `fun` gets a copy that it may write to.
+
+    Departs from the paper: it has no host objectives; the estimates are those of eq. app:zo_oracle.
+    """
+
+    def __init__(
+        self,
+        fun: Callable[[Any], Any],
+        x_like: Any,
+        jac: bool | Callable[[Any], Any] | None = None,
+        *,
+        differences: HostDifferences | None = None,
+        limit: int | None = None,
+    ) -> None:
+        if not callable(fun):
+            raise ValueError(f"`fun` must be callable; got {fun!r}.")
+        if jac is not None and jac is not True and not callable(jac):
+            raise ValueError(f"`jac` must be None, True or a callable; got {jac!r}.")
+        if limit is not None and limit < 0:
+            raise ValueError(f"`limit` must not be negative; got {limit}.")
+        like = np.asarray(x_like)
+        if not np.issubdtype(like.dtype, np.floating):
+            raise ValueError(f"`x_like` must have a real floating dtype; got {like.dtype}.")
+        self.fun, self.jac, self.limit = fun, jac, limit
+        self.shape, self.dtype = like.shape, like.dtype
+        self.differences = HostDifferences() if differences is None else differences
+        self.calls = 0
+        self.readings = 0
+        self.traceable: bool | None = None  # unknown until `first_reading`
+        self._known: _Known | None = None
+        self._probe_calls = 0 if jac is not None else self.differences.probe_calls(like.size)
+        self._asks_at_x = jac is not None or self.differences.include_value
+
+    @property
+    def cost(self) -> int:
+        """Calls that one reading spends."""
+        return self._probe_calls + self._asks_at_x
+
+    def first_reading(self, x: Any) -> bool:
+        """Ask once at x with a JAX array; learn, and return, whether the objective is traceable.
+
+        What was read is kept: the next `read` at the same x does not pay for it again, and its cost includes it. If
+        `fun` cannot take a JAX array (it writes into it, or hands it to a compiled extension), it is asked once more
+        with NumPy, which is a second call.
+        """
+        x = self._point(x)
+        self._admit(1)
+        before = self.calls
+        self.calls += 1
+        try:
+            self.traceable, answer = probe_traceable(self._answer, x)
+        except Exception as error:
+            if not _blames_jax_array(error) or (self.limit is not None and self.calls >= self.limit):
+                raise
+            self.calls += 1
+            self.traceable, answer = False, self._answer(x)
+        self._known = _Known(x, *self._checked(answer, x), self.calls - before)
+        return self.traceable
+
+    def read(self, x: Any) -> Reading:
+        """One reading at x, charged; value, gradient and cost are NumPy values of the oracle's dtype."""
+        x = self._point(x)
+        known = self._known if self._known is not None and np.array_equal(self._known.x, x) else None
+        self._admit(self._probe_calls + (self._asks_at_x and known is None))
+        start = self.calls - (known.calls if known is not None else 0)
+        self._known = None
+        value, gradient = (known.value, known.gradient) if known is not None else self._ask_at(x)
+        if gradient is None:
+            mean, gradient = self.differences.estimate(x, self._value, self.readings)
+            value = mean if value is None else value
+        self.readings += 1
+        with np.errstate(over="ignore"):
+            numpy_values: Any = (self.dtype.type(value), gradient, np.int32(self.calls - start))
+        return Reading(*numpy_values)
+
+    def _ask_at(self, x: np.ndarray) -> tuple[float | None, np.ndarray | None]:
+        if not self._asks_at_x:
+            return None, None
+        self.calls += 1
+        return self._checked(self._answer(x), x)
+
+    def _value(self, x: np.ndarray) -> float:
+        self.calls += 1
+        return host_scalar(self.fun(x.copy()), "fun")
+
+    def _answer(self, x: Any) -> tuple[Any, ...]:
+        """What `fun` and `jac` say at x, as they say it: (value,) or (value, gradient)."""
+        if self.jac is True:
+            return split_pair(self.fun(x.copy()), "fun")
+        if self.jac is None:
+            return (self.fun(x.copy()),)
+        return self.fun(x.copy()), self.jac(x.copy())
+
+    def _checked(self, answer: tuple[Any, ...], x: np.ndarray) -> tuple[float, np.ndarray | None]:
+        value = host_scalar(answer[0], "fun")
+        return value, host_gradient(answer[1], "jac", x) if len(answer) == 2 else None
+
+    def _point(self, x: Any) -> np.ndarray:
+        x = np.array(x, self.dtype)
+        if x.shape != self.shape:
+            raise ValueError(f"`x` must have shape {self.shape}, as `x_like`; got {x.shape}.")
+        return x
+
+    def _admit(self, calls: int) -> None:
+        if self.limit is not None and self.calls + calls > self.limit:
+            raise BudgetExhausted(f"A reading of {calls} calls does not fit: {self.calls} of {self.limit} are spent.")
+
+
+def _blames_jax_array(error: Exception) -> bool:
+    """Whether the objective may have failed only because it was handed a JAX array instead of a NumPy one."""
+    return isinstance(error, TypeError | AttributeError) or any(w in str(error) for w in ("ArrayImpl", "read-only"))

@@ -1,0 +1,42 @@
+"""One table of oracle constructors: what generic tests and comparisons over oracles run through."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import jax
+import jax.numpy as jnp
+from jax.tree_util import Partial
+from jaxtyping import Array, Float, Int
+
+from .base import AbstractOracle, Objective
+from .exact import AdjointOracle, ExactOracle
+from .minibatch import MinibatchOracle
+from .noise import AdditiveNoise, HeavyTailedNoise, MultiplicativeNoise, NoisyOracle
+from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
+
+Side = Float[Array, " d"]
+SIGMA = 0.2  # noise level of the noisy cells of the benchmark table
+
+
+def _value_and_gradient(fun: Objective, q: Float[Array, " d"]) -> tuple[Float[Array, ""], Float[Array, " d"]]:
+    return jax.value_and_grad(fun)(q)
+
+
+def _weighted(fun: Objective, q: Float[Array, " d"], indices: Int[Array, " batch"]) -> Float[Array, ""]:
+    """Eight terms that are `fun` times weights with mean 1, so that any objective becomes a finite sum."""
+    weights = 1 + SIGMA * jnp.linspace(-1, 1, 8, dtype=q.dtype)
+    return fun(q) * weights[indices].mean()
+
+
+ORACLES: Mapping[str, Callable[[Objective, Side, Side], AbstractOracle]] = MappingProxyType(
+    {
+        "exact": lambda fun, lower, upper: ExactOracle(fun),
+        "adjoint": lambda fun, lower, upper: AdjointOracle(Partial(_value_and_gradient, fun)),
+        "additive": lambda fun, lower, upper: NoisyOracle(ExactOracle(fun), AdditiveNoise(SIGMA)),
+        "multiplicative": lambda fun, lower, upper: NoisyOracle(ExactOracle(fun), MultiplicativeNoise(SIGMA)),
+        "heavy_tailed": lambda fun, lower, upper: NoisyOracle(ExactOracle(fun), HeavyTailedNoise(SIGMA)),
+        "minibatch": lambda fun, lower, upper: MinibatchOracle(Partial(_weighted, fun), size=8, batch=4),
+        "value_only": lambda fun, lower, upper: ValueOnlyOracle(fun, max(1, lower.size // 2), None, lower, upper),
+        "coordinate": lambda fun, lower, upper: CoordinateDifferenceOracle(fun, lower.size, None, lower, upper),
+    }
+)

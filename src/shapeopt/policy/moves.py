@@ -1,0 +1,125 @@
+"""Where to go when a basin is left: kinds of move, drawn by what each has earned so far in this run.
+
+Each kind has a radius (internal units: the box is 10 wide) and says whether it moves all coordinates or a few. The kind
+of the next escape is drawn by Thompson sampling over its rate of success, a success being a better basin.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ..memory import Archive
+
+
+class Kind(NamedTuple):
+    """One kind of move: its radius, whether it moves few coordinates, and how often it is expected to pay."""
+
+    name: str
+    radius: float
+    few: bool
+    prior: float
+
+
+KINDS = (
+    Kind("near", 0.25, False, 0.25),
+    Kind("middle", 0.7, False, 0.25),
+    Kind("far", 2.0, False, 0.15),
+    Kind("few near", 0.7, True, 0.25),
+    Kind("few middle", 1.5, True, 0.25),
+    Kind("few far", 3.0, True, 0.15),
+    Kind("difference", 0.1, False, 0.2),
+    Kind("anywhere", 1.0, False, 0.15),
+    Kind("settle", 0.25, False, 0.15),
+)
+DIFFERENCE, ANYWHERE, SETTLE = 6, 7, 8
+PRIOR_WEIGHT = 2.0  # how many trials the prior is worth
+RADIUS_SPREAD = 0.4  # standard deviation of the log radius
+DIFFERENCE_WEIGHT = 0.8  # as differential evolution's F
+
+
+class Credit(eqx.Module):
+    """What each kind of move has earned."""
+
+    successes: Float[Array, " kinds"]
+    trials: Float[Array, " kinds"]
+
+    @staticmethod
+    def blank(dtype: jax.typing.DTypeLike) -> "Credit":
+        zeros = jnp.zeros(len(KINDS), dtype)
+        return Credit(zeros, zeros)
+
+    def paid(self, kind: Int[Array, ""], success: Bool[Array, ""], active: Bool[Array, ""]) -> "Credit":
+        one = jnp.where(active, 1.0, 0.0).astype(self.trials.dtype)
+        gain = jnp.where(active & success, 1.0, 0.0).astype(self.trials.dtype)
+        return Credit(self.successes.at[kind].add(gain), self.trials.at[kind].add(one))
+
+    def draw(self, normals: Float[Array, " kinds"], bias: Float[Array, " kinds"]) -> Int[Array, ""]:
+        """A kind, by Thompson sampling with the normal approximation of the beta posterior; `bias` is the planner's."""
+        prior = jnp.asarray([kind.prior for kind in KINDS], self.trials.dtype)
+        weight = self.trials + PRIOR_WEIGHT
+        mean = (self.successes + PRIOR_WEIGHT * prior) / weight
+        spread = jnp.sqrt(mean * (1.0 - mean) / (weight + 1.0))
+        return jnp.argmax(mean + spread * normals + bias).astype(jnp.int32)
+
+
+class Draws(NamedTuple):
+    """The randomness of one escape."""
+
+    kinds: Float[Array, " kinds"]
+    radius: Float[Array, ""]
+    share: Float[Array, ""]
+    pair: Int[Array, " 2"]
+    normal: Float[Array, " d"]
+    uniform: Float[Array, " d"]
+
+
+def draw(key: PRNGKeyArray, d: int, capacity: int, dtype: jax.typing.DTypeLike) -> Draws:
+    small, wide, flat = jax.random.split(key, 3)
+    few = jax.random.normal(small, (len(KINDS) + 1,), dtype)
+    rest = jax.random.uniform(jax.random.fold_in(small, 1), (3,), dtype)
+    first = (rest[1] * capacity).astype(jnp.int32)
+    second = (first + 1 + (rest[2] * (capacity - 1)).astype(jnp.int32)) % capacity
+    return Draws(
+        kinds=few[:-1],
+        radius=few[-1],
+        share=rest[0],
+        pair=jnp.stack([first, second]),
+        normal=jax.random.normal(wide, (d,), dtype),
+        uniform=jax.random.uniform(flat, (d,), dtype),
+    )
+
+
+def propose(
+    kind: Int[Array, ""],
+    draws: Draws,
+    base: Float[Array, " d"],
+    archive: Archive,
+    lower: Float[Array, " d"],
+    upper: Float[Array, " d"],
+    log_radius: Float[Array, ""],
+) -> Float[Array, " d"]:
+    """The anchor of an escape of this kind from `base`, inside [lower, upper] (finite) by reflection."""
+    dtype, d = base.dtype, base.size
+    radius = jnp.asarray([k.radius for k in KINDS], dtype)[kind] * jnp.exp(RADIUS_SPREAD * draws.radius + log_radius)
+    few = jnp.asarray([k.few for k in KINDS])[kind]
+    share = jnp.exp(draws.share * jnp.log(jnp.maximum(0.5 * d, 1.0))) / d  # log-uniform from one coordinate to half
+    chosen = (draws.uniform < jnp.where(few, share, 1.0)) | (jnp.arange(d) == jnp.argmin(draws.uniform))
+    around = base + radius * jnp.where(chosen, draws.normal, 0.0)
+    pair = _filled_pair(archive, draws.pair)
+    difference = DIFFERENCE_WEIGHT * (archive.points[pair[0]] - archive.points[pair[1]])
+    around = around + jnp.where((kind == DIFFERENCE) & (archive.count >= 3), 1.0, 0.0).astype(dtype) * difference
+    anywhere = lower + (upper - lower) * draws.uniform
+    anchor = jnp.where(kind == ANYWHERE, anywhere, around)
+    reflected = jnp.where(anchor > upper, 2.0 * upper - anchor, jnp.where(anchor < lower, 2.0 * lower - anchor, anchor))
+    return jnp.clip(reflected, lower, upper)
+
+
+def _filled_pair(archive: Archive, pair: Int[Array, " 2"]) -> Int[Array, " 2"]:
+    """Two distinct filled slots (filled slots come first, since the archive fills in order)."""
+    count = jnp.maximum(archive.count, 2).astype(pair.dtype)
+    first = pair[0] % count
+    second = (first + 1 + pair[1] % (count - 1)) % count
+    return jnp.stack([first, second])

@@ -1,0 +1,203 @@
+"""The `universal` policy: any dimension, no training needed (design §4).
+
+Untrained it is a quasi-Newton basin hopper that leaves a basin as soon as it is known, or can't pay: refine with a
+secant metric, escape by a kind of move drawn by what each has earned, settle by momentum where forces are rippled or
+noisy. All decisions are ratios, so f -> a f + b changes nothing.
+"""
+
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ..core import REACH, Cause, Mode
+from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPotential, StepResult, Structure
+from ..events import Signals, StageAction
+from ..memory import Archive
+from .base import AbstractPolicy, Drive, Plant
+from .drift import STEP, Drift
+from .line import SHORTEST, Line
+from .moves import SETTLE, Credit, draw, propose
+
+Scalar = Float[Array, ""]
+Flag = Bool[Array, ""]
+
+CONVERGED = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is done
+HOPE = 4.0  # a basin is hopeless if even this multiple of the predicted decrease would not reach the best
+HOPE_AGE = 3  # steps before the prediction is trusted
+SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
+SAME_BASIN_TWICE = 2  # in how many steps in a row
+SETTLE_SHARE = 0.15  # of the budget, for one settle stage
+NOISY_MISMATCH = 0.2  # mismatch of values and forces at which a stalled line speaks of noise
+FOREVER = 2**30
+
+
+class UniversalState(eqx.Module):
+    """What the policy remembers between readings."""
+
+    line: Line
+    drift: Drift
+    base: Float[Array, " d"]  # bottom of the best basin
+    base_f: Scalar
+    spread: Scalar  # typical difference of value between basins
+    same: Int[Array, ""]  # steps in a row that looked like the base's own basin
+    credit: Credit
+    kind: Int[Array, ""]
+    archive: Archive
+    noise: Scalar  # in [0, 1]: share of recent basins that ended in a line that noise explains
+    escapes: Int[Array, ""]
+    reach: Scalar  # half-width of the box in which coordinates without bounds are searched
+    settle_length: Scalar
+    key: PRNGKeyArray
+
+
+class StageMetric(AbstractMetric):
+    """The secant metric while refining, the diagonal one otherwise."""
+
+    secant: SecantMetric
+    diagonal: DiagonalMetric
+    refining: Flag
+
+    def solve(self, v: Float[Array, " d"]) -> Float[Array, " d"]:
+        return jax.lax.cond(self.refining, lambda: self.secant.solve(v), lambda: self.diagonal.solve(v))
+
+
+class UniversalPolicy(AbstractPolicy):
+    """Planner and controller for any d.
+
+    Departs from the paper: one policy for every dimension, secant metric, moves by earned credit, hopeless and revisit.
+    """
+
+    h: float = 0.05
+    p_max: float = float("inf")
+    pairs: int = eqx.field(static=True, default=10)
+    basins: int = eqx.field(static=True, default=16)
+
+    def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[UniversalState, StageAction]:
+        dtype = q.dtype
+        real = lambda x: jnp.asarray(x, dtype)  # noqa: E731
+        state = UniversalState(
+            line=Line.blank(q, min(self.pairs, q.size + 2)),
+            drift=Drift.blank(q),
+            base=q,
+            base_f=real(jnp.inf),
+            spread=real(0.0),
+            same=jnp.zeros((), jnp.int32),
+            credit=Credit.blank(dtype),
+            kind=jnp.zeros((), jnp.int32),
+            archive=Archive.empty(self.basins, q.size, dtype),
+            noise=real(0.0),
+            escapes=jnp.zeros((), jnp.int32),
+            reach=real(REACH),
+            settle_length=real(max(8.0, SETTLE_SHARE * budget)),
+            key=key,
+        )
+        return state, _action(Mode.ESCAPE, q, 1)
+
+    def assess(self, state: UniversalState, plant: Plant, action: StageAction) -> UniversalState:
+        refining = action.mode == Mode.REFINE
+        line = state.line.observed(plant, refining)
+        drift = state.drift.observed(plant, action.mode == Mode.SETTLE)
+        gap = line.f - state.base_f
+        quadratic = -0.5 * jnp.dot(line.g, state.base - line.q)  # f - f(bottom) of a quadratic with its bottom there
+        alike = line.accepted & (jnp.abs(gap - quadratic) <= SAME_BASIN * jnp.abs(gap))
+        same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
+        return replace(state, line=line, drift=drift, same=same)
+
+    def begin(self, state: UniversalState, plant: Plant, action: StageAction) -> tuple[UniversalState, StageAction]:
+        """After an escape: refine, or settle first where the move or the noise asks for it; after settling: refine."""
+        settle = (action.mode == Mode.ESCAPE) & plant.finite & ((state.kind == SETTLE) & (state.escapes > 0))
+        line = state.line.opened(plant, ~settle)
+        drift = state.drift.opened(jnp.asarray(STEP, plant.q.dtype), state.settle_length, settle)
+        drift = drift.observed(plant, settle)
+        state = replace(state, line=line, drift=drift)
+        mode = jnp.where(settle, Mode.SETTLE, Mode.REFINE)
+        horizon = jnp.where(settle, state.settle_length.astype(jnp.int32), FOREVER)
+        return state, _action(mode, plant.q, horizon)
+
+    def control(self, state: UniversalState, plant: Plant, action: StageAction) -> Drive:
+        """Advance by the secant metric, drift by the diagonal one, or go back on the line by an anchor on it."""
+        line, settling = state.line, action.mode == Mode.SETTLE
+        back = ~settling & ~line.accepted
+        kappa = _stiffness(plant.g)
+        place = DiagonalMetric(jnp.full_like(plant.q, 1.0) / (self.h**2 * kappa))
+        drift = state.drift.metric(self.h)
+        diagonal = DiagonalMetric(jnp.where(settling, drift.inverse, place.inverse))
+        metric = StageMetric(line.metric(plant.lower, plant.upper, self.h), diagonal, ~settling & ~back)
+        zeta = jnp.where(settling, state.drift.zeta, 1.0).astype(plant.q.dtype)
+        anchor = line.target + plant.g / kappa  # the shift makes the step end on the target, whatever the force
+        potential = ShapedPotential.anchored(
+            jnp.where(back, anchor, plant.q), jnp.where(back, kappa, 0.0).astype(plant.q.dtype)
+        )
+        size = jnp.sqrt(jnp.asarray(plant.q.size, plant.q.dtype))
+        radius = jnp.where(settling | back, jnp.inf, line.radius * size)
+        return Drive(Structure.plain(metric, zeta, plant.q), potential, radius)
+
+    def judge(self, state: UniversalState, plant: Plant, action: StageAction, result: StepResult) -> Signals:
+        line, refining = state.line, action.mode == Mode.REFINE
+        opening = line.age == 0
+        promise = -jnp.where(
+            line.accepted, jnp.dot(plant.g, result.q - plant.q), line.t * jnp.dot(line.g, line.move)
+        )  # decrease that the model expects of the next trial
+        spread = jnp.where(state.escapes > 0, state.spread, line.start - line.f)
+        epsilon = jnp.finfo(line.f.dtype).eps
+        converged = line.accepted & (promise <= CONVERGED * spread) & (~opening | (promise <= 0))
+        failed = ~line.accepted & ((line.t < SHORTEST) | (promise <= epsilon * jnp.abs(line.f)))
+        hopeless = (line.f - HOPE * promise > state.base_f) & (line.age >= HOPE_AGE)
+        revisit = (state.escapes > 0) & (line.f >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
+        flags = (converged, failed, revisit, hopeless)
+        return Signals(*(refining & flag for flag in flags), nonfinite=~jnp.isfinite(line.f) & refining)
+
+    def follow(self, state: UniversalState, plant: Plant, action: StageAction, result: StepResult) -> UniversalState:
+        advancing = (action.mode == Mode.REFINE) & state.line.accepted
+        return replace(state, line=state.line.followed(result.q - plant.q, advancing))
+
+    def leave(
+        self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
+    ) -> tuple[UniversalState, StageAction, Drive]:
+        line, size = state.line, plant.q.size
+        better = line.f < state.base_f
+        credit = state.credit.paid(state.kind, better, state.escapes > 0)
+        gain = jnp.where(jnp.isfinite(state.base_f), jnp.abs(line.f - state.base_f), 0.1 * (line.start - line.f))
+        gain = jnp.where(jnp.isfinite(gain), gain, 0.0)
+        spread = jnp.where(state.escapes > 0, 0.8 * state.spread + 0.2 * gain, gain)
+        base, base_f = jnp.where(better, line.q, state.base), jnp.where(better, line.f, state.base_f)
+        known = jnp.asarray(0.05 * size**0.5, plant.q.dtype)
+        archive = state.archive.write(line.q, line.f, 1.0 / line.gamma, known, jnp.isfinite(line.f))
+        noisy = ((cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH)).astype(plant.q.dtype)
+        draws = draw(jax.random.fold_in(state.key, state.escapes), size, self.basins, plant.q.dtype)
+        kind = credit.draw(draws.kinds, jnp.zeros_like(credit.trials))
+        lower = jnp.where(jnp.isfinite(plant.lower), plant.lower, -state.reach)
+        upper = jnp.where(jnp.isfinite(plant.upper), plant.upper, state.reach)
+        anchor = propose(kind, draws, base, archive, lower, upper, jnp.zeros_like(state.spread))
+        kappa = _stiffness(plant.g)
+        metric = DiagonalMetric(jnp.ones_like(plant.q) / (self.h**2 * kappa))
+        potential = ShapedPotential.anchored(anchor + plant.g / kappa, kappa)
+        drive = Drive(Structure.plain(metric, jnp.ones_like(kappa), plant.q), potential, jnp.full_like(kappa, jnp.inf))
+        state = replace(
+            state,
+            base=base,
+            base_f=base_f,
+            spread=spread,
+            credit=credit,
+            kind=kind,
+            archive=archive,
+            noise=0.5 * state.noise + 0.5 * noisy,
+            escapes=state.escapes + 1,
+            reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
+        )
+        return state, _action(Mode.ESCAPE, anchor, 1), drive
+
+
+def _action(mode: Int[Array, ""] | Mode, anchor: Float[Array, " d"], horizon: Int[Array, ""] | int) -> StageAction:
+    one, zero = jnp.ones((), anchor.dtype), jnp.zeros((), anchor.dtype)
+    whole = lambda x: jnp.asarray(x, jnp.int32)  # noqa: E731
+    return StageAction(whole(mode), anchor, zero, one, zero, whole(horizon), jnp.zeros(len(Mode), anchor.dtype))
+
+
+def _stiffness(g: Float[Array, " d"]) -> Scalar:
+    """kappa of a placement: any positive one does, since the anchor is shifted by g / kappa; this is to scale."""
+    norm = jnp.linalg.norm(g) / jnp.sqrt(jnp.asarray(g.size, g.dtype))
+    return jnp.where(norm > 0, norm, 1.0)

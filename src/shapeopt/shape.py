@@ -1,0 +1,120 @@
+"""The optimizer: plant, policy, events, memory and ledger joined (Algorithms alg:streaming_shape_compact,
+alg:dual_policy_shape)."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from .core import AbstractOptimizer, Box, Cause, Reading
+from .dynamics import (
+    AbstractStep,
+    EnergyLedger,
+    PendingBalance,
+    SemiImplicitStep,
+    ShapedPotential,
+    StepResult,
+    close_balance,
+    open_balance,
+)
+from .events import StageAction, cause_of
+from .policy.base import AbstractPolicy, Drive, Plant
+
+
+class Info(NamedTuple):
+    """What a person wants to see of a reading: its stage, why that ended, the energy of the step that led here."""
+
+    mode: Int[Array, ""]
+    cause: Int[Array, ""]
+    stage: Int[Array, ""]
+    ledger: EnergyLedger | None
+
+
+class ShapeState(eqx.Module):
+    """Everything that the next step needs."""
+
+    q: Float[Array, " d"]
+    p: Float[Array, " d"]
+    action: StageAction
+    age: Int[Array, ""]  # readings in this stage
+    policy: PyTree
+    box: Box
+    spent: Float[Array, ""]
+    budget: Float[Array, ""]
+    pending: PendingBalance
+    info: Info
+
+
+class Shape(AbstractOptimizer):
+    """SHAPE with a given policy; one reading a step.
+
+    Departs from the paper: a signal that ends a stage is raised before the stage's next step is spent, not after.
+    """
+
+    policy: AbstractPolicy
+    step: AbstractStep = SemiImplicitStep()
+    record_energy: bool = eqx.field(static=True, default=True)
+
+    def init(self, x0: Float[Array, " d"], box: Box, budget: int, key: PRNGKeyArray) -> ShapeState:
+        q = jnp.clip(box.inward(x0), box.q_lower, box.q_upper)
+        policy, action = self.policy.init(q, budget, key)
+        zero, whole = jnp.zeros((), q.dtype), jnp.zeros((), jnp.int32)
+        pending = PendingBalance.none(q.dtype)
+        info = Info(action.mode, whole, whole, close_balance(pending, zero) if self.record_energy else None)
+        total = jnp.asarray(budget, q.dtype)
+        return ShapeState(q, jnp.zeros_like(q), action, whole, policy, box, zero, total, pending, info)
+
+    def ask(self, state: ShapeState) -> Float[Array, " d"]:
+        return state.box.outward(state.q)
+
+    def info(self, state: ShapeState) -> Info:
+        return state.info
+
+    def tell(self, state: ShapeState, reading: Reading) -> ShapeState:
+        spent = state.spent + reading.cost.astype(state.q.dtype)
+        plant = _plant(state, reading, spent)
+        age = state.age + 1
+        policy = self.policy.assess(state.policy, plant, state.action)
+
+        over = age >= state.action.horizon
+        begin = lambda: self.policy.begin(policy, plant, state.action)  # noqa: E731
+        policy, action = jax.lax.cond(over, begin, lambda: (policy, state.action))
+        result, shaping = self._step(plant, self.policy.control(policy, plant, action))
+        signals = self.policy.judge(policy, plant, action, result)
+        cause = cause_of(signals, jnp.zeros_like(age), jnp.ones_like(age))
+        policy = self.policy.follow(policy, plant, action, result)
+
+        def leave():
+            left, next_action, drive = self.policy.leave(policy, plant, action, cause)
+            return left, next_action, *self._step(plant, drive)
+
+        leaving = cause != Cause.NONE
+        policy, action, result, shaping = jax.lax.cond(leaving, leave, lambda: (policy, action, result, shaping))
+        cause = jnp.where(leaving, cause, jnp.where(over, int(Cause.CLOCK), int(Cause.NONE)))
+
+        ended = over | leaving
+        ledger, pending = state.info.ledger, state.pending
+        if self.record_energy:
+            ledger = close_balance(state.pending, plant.f)
+            pending = open_balance(plant.q, plant.f, result, shaping, ledger.after)
+        info = Info(state.action.mode, cause.astype(jnp.int32), state.info.stage + ended, ledger)
+        age = jnp.where(ended, 0, age)
+        return ShapeState(result.q, result.p, action, age, policy, state.box, spent, state.budget, pending, info)
+
+    def _step(self, plant: Plant, drive: Drive) -> tuple[StepResult, ShapedPotential]:
+        structure, potential, radius = drive
+        result = self.step(
+            plant.q, plant.p, plant.g, potential, structure, plant.lower, plant.upper, self.policy.p_max, radius
+        )
+        return result, potential
+
+
+def _plant(state: ShapeState, reading: Reading, spent: Float[Array, ""]) -> Plant:
+    """The reading in internal coordinates, made harmless where it is not finite."""
+    box, dtype = state.box, state.q.dtype
+    f, g = reading.value.astype(dtype), reading.gradient.astype(dtype) * box.scale
+    finite = jnp.isfinite(f) & jnp.all(jnp.isfinite(g))
+    f, g = jnp.where(finite, f, jnp.inf), jnp.where(finite, g, 0.0)
+    return Plant(state.q, state.p, f, g, finite, box.q_lower, box.q_upper, jnp.minimum(spent / state.budget, 1.0))

@@ -1,0 +1,44 @@
+"""Families of objectives, each with its known minimum, its starts and its symmetries."""
+
+from .ackley import Ackley
+from .base import AbstractFamily, AbstractTask, StartLaw, cube, draw_start
+from .classic import DixonPrice, Quadratic, Rosenbrock
+from .control import Control, ControlTask
+from .lennard_jones import LennardJones, LennardJonesTask
+from .levy import Levy
+from .multiwell import Multiwell, MultiwellTask
+from .phase_retrieval import PhaseRetrieval, PhaseRetrievalTask, Sensing
+from .plants import DoubleIntegrator, Navigation, Pendulum
+from .rastrigin import Rastrigin
+from .shifted import AbstractLandscape, ShiftedTask
+from .table import FAMILIES, make_family
+
+__all__ = [
+    "FAMILIES",
+    "AbstractFamily",
+    "AbstractLandscape",
+    "AbstractTask",
+    "Ackley",
+    "Control",
+    "ControlTask",
+    "DixonPrice",
+    "DoubleIntegrator",
+    "LennardJones",
+    "LennardJonesTask",
+    "Levy",
+    "Multiwell",
+    "MultiwellTask",
+    "Navigation",
+    "Pendulum",
+    "PhaseRetrieval",
+    "PhaseRetrievalTask",
+    "Quadratic",
+    "Rastrigin",
+    "Rosenbrock",
+    "Sensing",
+    "ShiftedTask",
+    "StartLaw",
+    "cube",
+    "draw_start",
+    "make_family",
+]

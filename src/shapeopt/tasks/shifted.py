@@ -1,0 +1,88 @@
+"""Analytic landscapes moved and turned inside [-5, 5]^d (eq. ackley_levy_rastrigin_task).
+
+A landscape is a function of x with least value 0 at x = 0; a task reads it at x = R(q - s). Formulas are arranged so
+that the value at q = s is exactly 0 and small gaps keep their digits.
+"""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..core import REACH, Box
+from .base import PAPER_RADII, PAPER_RADII_LARGE, AbstractTask, StartLaw, cube, draw_start
+
+BOX_SHIFT = 4.0  # s ~ U(-4, 4)^d under BOX
+NEAR_SHIFT = 1.0  # s ~ U(-1, 1)^d under PAPER and NEAR
+ZERO_BY_CONSTRUCTION = "exact: every term of the formula is non-negative and vanishes at the shift"
+
+
+class AbstractLandscape(eqx.Module):
+    """A function with least value 0, taken at x = 0."""
+
+    @abc.abstractmethod
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """Value at x."""
+
+
+class ShiftedTask(AbstractTask):
+    """f_tau(q) = f(R(q - s)) on [-5, 5]^d (eq. ackley_levy_rastrigin_task).
+
+    `minimisers` lists every global minimiser in q; the first is s. `R` is None where there is no rotation, so that
+    large separable tasks stay O(d).
+
+    Departs from the paper: nothing.
+    """
+
+    landscape: AbstractLandscape
+    s: Float[Array, " d"]
+    R: Float[Array, "d d"] | None
+    minimisers: Float[Array, "k d"]
+    minimum: Float[Array, ""]
+    law: StartLaw = eqx.field(static=True)
+
+    def __call__(self, q: Float[Array, " d"]) -> Float[Array, ""]:
+        x = q - self.s if self.R is None else self.R @ (q - self.s)
+        return self.landscape(x)  # eq. ackley_levy_rastrigin_task
+
+    @property
+    def minimiser(self) -> Float[Array, " d"]:
+        return self.s
+
+    @property
+    def box(self) -> Box:
+        return cube(self.s.shape[-1], REACH, self.s.dtype)
+
+    def start(self, key: PRNGKeyArray) -> Float[Array, " d"]:
+        paper_radii = PAPER_RADII if self.s.shape[0] < 100 else PAPER_RADII_LARGE
+        return draw_start(key, self.law, self.s, REACH, paper_radii)
+
+    def distance(self, q: Float[Array, " d"]) -> Float[Array, ""]:
+        return jnp.min(jnp.linalg.norm(q - self.minimisers, axis=-1))
+
+
+def place(
+    key: PRNGKeyArray,
+    landscape: AbstractLandscape,
+    dimension: int,
+    law: StartLaw,
+    rotated: bool,
+    twin: Float[Array, " d"] | None = None,
+) -> ShiftedTask:
+    """Shift and turn `landscape`; `twin` is its second global minimiser in x, if it has one."""
+    key_shift, key_rotation = jax.random.split(key)
+    reach = BOX_SHIFT if law is StartLaw.BOX else NEAR_SHIFT
+    s = jax.random.uniform(key_shift, (dimension,), minval=-reach, maxval=reach)
+    R = jax.random.orthogonal(key_rotation, dimension) if rotated else None
+    minimisers = s[None, :]
+    if twin is not None:
+        moved = twin if R is None else twin @ R  # R^T twin
+        minimisers = jnp.stack([s, s + moved])
+    return ShiftedTask(landscape, s, R, minimisers, jnp.zeros((), s.dtype), law)
+
+
+def multiplier(key: PRNGKeyArray, varied: bool, low: float, high: float) -> Float[Array, ""]:
+    """A per-task factor U(low, high), or 1 where tasks are not varied."""
+    return jax.random.uniform(key, (), minval=low, maxval=high) if varied else jnp.ones(())

@@ -1,0 +1,43 @@
+"""What every test stands on: float64, strict promotion, a repeatable search for counterexamples, warm compilation."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import jax
+import pytest
+
+# Most of a test's time is compilation; kept executables made a second run of a small sample of the step five times
+# quicker. Processes that a test starts inherit the settings; a developer's own choice of folder wins.
+CACHE = {
+    "jax_compilation_cache_dir": str(Path(__file__).parents[1] / ".pytest_cache" / "jax"),
+    "jax_persistent_cache_min_compile_time_secs": 0.0,
+}
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    for name, value in CACHE.items():
+        jax.config.update(name, value)
+        os.environ[name.upper()] = str(value)
+
+hypothesis.settings.register_profile(
+    "shapeopt",
+    deadline=None,  # the first example of a shape pays for its compilation
+    derandomize=True,
+    max_examples=25,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("shapeopt")
+
+
+@pytest.fixture(autouse=True)
+def float64() -> Iterator[None]:
+    """Tests see float64 by default; those about float32 pass float32 arrays."""
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def strict_promotion() -> Iterator[None]:
+    """Mixing two dtypes is an error, so that a stray cast can't hide."""
+    with jax.numpy_dtype_promotion("strict"):
+        yield

@@ -1,0 +1,286 @@
+"""Host oracles: an independent counter agrees, limits hold, strangers' functions are never traced."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shapeopt.oracles import BudgetExhausted, HostDifferences, HostOracle, probe_traceable
+
+
+class Counted:
+    """An objective that counts its own calls and remembers its arguments."""
+
+    def __init__(self, answer):
+        self.answer, self.seen = answer, []
+
+    def __call__(self, x):
+        self.seen.append(x)
+        return self.answer(x)
+
+
+def sphere(x):
+    return float(np.sum(np.asarray(x) ** 2))
+
+
+X = np.array([1.0, -2.0, 0.5])
+SCHEMES = [HostDifferences(), HostDifferences(directions=2), HostDifferences(directions=1, include_value=False)]
+
+
+@pytest.mark.parametrize("scheme, cost", list(zip(SCHEMES, [7, 5, 2], strict=True)))
+def test_value_only_calls_equal_an_independent_count(scheme, cost):
+    fun = Counted(sphere)
+    oracle = HostOracle(fun, X, differences=scheme)
+    for n in range(1, 4):
+        reading = oracle.read(X)
+        assert int(reading.cost) == oracle.cost == cost
+        assert oracle.calls == len(fun.seen) == n * cost
+
+
+@pytest.mark.parametrize("jac", [True, lambda x: 2 * x])
+def test_a_gradient_makes_a_reading_cost_one(jac):
+    fun = Counted(lambda x: (sphere(x), 2 * x) if jac is True else sphere(x))
+    oracle = HostOracle(fun, X, jac)
+    reading = oracle.read(X)
+    assert (oracle.calls, len(fun.seen), int(reading.cost)) == (1, 1, 1)
+    assert float(reading.value) == sphere(X)
+    np.testing.assert_array_equal(reading.gradient, 2 * X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("jac", [None, lambda x: [2.0 * v for v in x]])
+def test_readings_are_numpy_values_of_the_dtype_of_x(dtype, jac):
+    reading = HostOracle(sphere, X.astype(dtype), jac).read(X)
+    assert (reading.value.dtype, reading.gradient.dtype, reading.cost.dtype) == (dtype, dtype, np.int32)
+    assert isinstance(reading.gradient, np.ndarray)
+    np.testing.assert_allclose(reading.gradient, 2 * X, atol=1e-2 if dtype == np.float32 else 1e-8)
+
+
+def test_all_coordinates_and_all_directions_give_the_true_gradient():
+    fun, x = (lambda x: np.sin(x).sum() + x[0, 0] * x[1, 1]), np.array([[0.1, 0.2], [0.3, -2.0]])
+    true = np.cos(x) + np.array([[x[1, 1], 0], [0, x[0, 0]]])
+    for scheme in (HostDifferences(), HostDifferences(directions=4)):
+        np.testing.assert_allclose(HostOracle(fun, x, differences=scheme).read(x).gradient, true, atol=1e-8)
+
+
+def test_few_directions_are_unbiased_on_the_host():
+    slope = np.array([1.0, -2.0, 0.5, 4.0])
+    oracle = HostOracle(lambda x: x @ slope, slope, differences=HostDifferences(directions=1, lower=0.0, seed=3))
+    g = np.stack([oracle.read(np.array([0.0, 1, 0, 1])).gradient for _ in range(4000)])
+    assert np.all(np.abs(g.mean(0) - slope) <= 4.5 * g.std(0) / np.sqrt(len(g)))
+
+
+def test_one_seed_gives_one_stream_of_directions():
+    def gradients(seed):
+        oracle = HostOracle(sphere, X, differences=HostDifferences(directions=1, seed=seed))
+        return np.stack([oracle.read(X).gradient for _ in range(2)])
+
+    np.testing.assert_array_equal(gradients(1), gradients(1))
+    assert not np.array_equal(gradients(1), gradients(2))
+    assert not np.array_equal(gradients(1)[0], gradients(1)[1])
+
+
+@given(st.integers(0, 30), st.sampled_from(SCHEMES))
+def test_no_call_is_ever_made_past_the_limit(limit, scheme):
+    fun = Counted(sphere)
+    oracle = HostOracle(fun, X, differences=scheme, limit=limit)
+    for _ in range(limit // oracle.cost):
+        oracle.read(X)
+    with pytest.raises(BudgetExhausted, match=f"{oracle.calls} of {limit} are spent"):
+        oracle.read(X)
+    assert len(fun.seen) == oracle.calls == limit // oracle.cost * oracle.cost <= limit
+
+
+def test_a_raised_limit_lets_the_run_go_on():
+    oracle = HostOracle(sphere, X, limit=7)
+    oracle.read(X)
+    oracle.limit = 14
+    oracle.read(X)
+    assert oracle.calls == 14
+
+
+@given(
+    st.lists(st.sampled_from([-1.0, -1 + 1e-9, 0.0, 1.0]), min_size=3, max_size=3), st.sampled_from([None, 0.5, 1e3])
+)
+def test_host_probes_never_leave_the_bounds(corner, radius):
+    for directions in (None, 2):
+        fun = Counted(sphere)
+        scheme = HostDifferences(directions, radius, lower=-1.0, upper=np.array([1.0, 1.0, np.inf]))
+        HostOracle(fun, X, differences=scheme).read(np.array(corner))
+        seen = np.stack(fun.seen)
+        assert np.all(seen >= -1) and np.all(seen[:, :2] <= 1)
+
+
+def test_an_exception_passes_unchanged_and_its_call_is_counted():
+    error = ZeroDivisionError("the simulator fell over")
+
+    def fall(x):
+        if len(fun.seen) == 3:
+            raise error
+        return sphere(x)
+
+    fun = Counted(fall)
+    oracle = HostOracle(fun, X)
+    with pytest.raises(ZeroDivisionError) as caught:
+        oracle.read(X)
+    assert caught.value is error
+    assert oracle.calls == len(fun.seen) == 3
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_pass_through(bad):
+    for scheme in SCHEMES:
+        np.testing.assert_equal(float(HostOracle(lambda x: bad, X, differences=scheme).read(X).value), bad)
+    reading = HostOracle(lambda x: 0.0, X, jac=lambda x: bad * np.ones(3)).read(X)
+    np.testing.assert_equal(reading.gradient, bad * np.ones(3))
+
+
+def test_a_value_too_large_for_the_dtype_becomes_infinite():
+    reading = HostOracle(lambda x: (1e300, [1e300]), np.ones(1, np.float32), jac=True).read(np.ones(1))
+    assert np.isposinf(reading.value) and np.isposinf(reading.gradient[0])
+
+
+def test_an_objective_may_write_into_its_argument():
+    def overwrite(x):
+        x[:] = 0
+        return 1.0
+
+    oracle, x = HostOracle(overwrite, X, jac=lambda x: x), X.copy()
+    np.testing.assert_array_equal(oracle.read(x).gradient, X)
+    np.testing.assert_array_equal(x, X)
+
+
+@pytest.mark.parametrize(
+    "fun, jac, message",
+    [
+        (lambda x: x, None, r"`fun` must return a real scalar; got shape \(3,\)"),
+        (lambda x: 1 + 2j, None, r"`fun` must return a real scalar; got dtype complex128: \(1\+2j\)"),
+        (lambda x: None, None, "`fun` must return a real scalar; got dtype object: None"),
+        (lambda x: "low", None, "`fun` must return a real scalar; got .*'low'"),
+        (lambda x: [1, [2, 3]], None, r"`fun` must return a real scalar; got \[1, \[2, 3\]\]"),
+        (lambda x: 1.0, True, r"`fun` must return a pair \(value, gradient\); got 1.0"),
+        (lambda x: (1.0, x[:2]), True, r"`jac` must return a gradient of shape \(3,\); got shape \(2,\)"),
+        (sphere, lambda x: 1j * x, r"`jac` must return a real gradient of shape \(3,\); got dtype complex128"),
+        (sphere, lambda x: None, r"`jac` must return a real gradient of shape \(3,\); got dtype object: None"),
+    ],
+)
+def test_a_wrong_answer_names_who_gave_it_and_what_it_was(fun, jac, message):
+    oracle = HostOracle(fun, X, jac)
+    with pytest.raises(ValueError, match=message):
+        oracle.read(X)
+    assert oracle.calls == 1
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: HostOracle(3, X), "`fun` must be callable; got 3"),
+        (lambda: HostOracle(sphere, X, jac="2-point"), "`jac` must be None, True or a callable; got '2-point'"),
+        (lambda: HostOracle(sphere, X, limit=-1), "`limit` must not be negative; got -1"),
+        (lambda: HostOracle(sphere, [1, 2]), "`x_like` must have a real floating dtype; got int64"),
+        (lambda: HostOracle(sphere, X).read(np.ones(2)), r"`x` must have shape \(3,\).*got \(2,\)"),
+        (
+            lambda: HostOracle(sphere, X, differences=HostDifferences(4)),
+            "`directions` must be at most the dimension 3; got 4",
+        ),
+        (lambda: HostDifferences(directions=0), "`directions` must be at least 1, or None; got 0"),
+        (lambda: HostDifferences(radius=-1.0), "`radius` must be finite and positive; got -1.0"),
+        (lambda: HostDifferences(lower=2.0, upper=1.0), "`lower` must be at most `upper` = 1.0; got 2.0"),
+    ],
+)
+def test_wrong_use_names_the_argument_and_the_value(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "answer, traceable",
+    [
+        (lambda x: jnp.sum(x**2), True),
+        (lambda x: (x**2).sum(), True),
+        (lambda x: (jnp.sum(x**2), 2 * x), True),
+        (lambda x: (jnp.sum(x**2), np.asarray(2 * x)), False),
+        (lambda x: np.sum(np.asarray(x) ** 2), False),
+        (lambda x: float(jnp.sum(x**2)), False),
+        (lambda x: None, False),
+    ],
+)
+def test_traceability_is_learned_from_one_call_that_is_not_a_trace(answer, traceable):
+    fun = Counted(answer)
+    assert probe_traceable(fun, X)[0] is traceable
+    (x,) = fun.seen
+    assert isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)
+    assert x.dtype == X.dtype
+
+
+def test_the_probe_keeps_double_precision_where_the_caller_has_not_asked_for_it():
+    with jax.enable_x64(False):
+        fun = Counted(lambda x: x.sum())
+        assert probe_traceable(fun, X)[1].dtype == np.float64
+        assert probe_traceable(fun, X.astype(np.float32))[1].dtype == np.float32
+
+
+@pytest.mark.parametrize("jac, cost", [(None, 7), (lambda x: 2 * x, 1)])
+def test_the_first_reading_is_paid_once(jac, cost):
+    fun = Counted(sphere)
+    oracle = HostOracle(fun, X, jac, limit=cost)
+    assert oracle.traceable is None
+    assert oracle.first_reading(X) is False and oracle.traceable is False
+    assert oracle.calls == len(fun.seen) == 1
+    reading = oracle.read(X)
+    assert oracle.calls == len(fun.seen) == int(reading.cost) == cost
+    assert float(reading.value) == sphere(X)
+    np.testing.assert_allclose(reading.gradient, 2 * X, atol=1e-8)
+    oracle.limit = 2 * cost
+    assert int(oracle.read(X).cost) == cost
+    assert oracle.calls == len(fun.seen) == 2 * cost
+
+
+def test_a_first_reading_elsewhere_is_not_mistaken_for_this_one():
+    oracle = HostOracle(sphere, X, jac=lambda x: 2 * x)
+    oracle.first_reading(X)
+    assert float(oracle.read(2 * X).value) == sphere(2 * X)
+    assert oracle.calls == 2
+
+
+def test_an_objective_that_cannot_take_a_jax_array_is_asked_again_with_numpy_and_both_are_counted():
+    def in_place(x):
+        x[0] += 1
+        return sphere(x)
+
+    fun = Counted(in_place)
+    oracle = HostOracle(fun, X)
+    assert oracle.first_reading(X) is False
+    assert oracle.calls == len(fun.seen) == 2
+    assert isinstance(fun.seen[1], np.ndarray)
+    assert int(oracle.read(X).cost) == oracle.calls == 2 + 6
+
+
+def test_at_the_limit_the_first_exception_passes_instead_of_a_second_call():
+    def in_place(x):
+        x[0] += 1
+        return sphere(x)
+
+    oracle = HostOracle(in_place, X, limit=1)
+    with pytest.raises(TypeError, match="immutable"):
+        oracle.first_reading(X)
+    assert oracle.calls == 1
+
+
+def test_a_failure_of_the_objective_itself_is_not_retried():
+    def fall(x):
+        raise ZeroDivisionError("the simulator fell over")
+
+    oracle = HostOracle(fall, X)
+    with pytest.raises(ZeroDivisionError, match="fell over"):
+        oracle.first_reading(X)
+    assert oracle.calls == 1
+
+
+def test_a_first_reading_needs_room_for_one_call():
+    fun = Counted(sphere)
+    with pytest.raises(BudgetExhausted, match="0 of 0 are spent"):
+        HostOracle(fun, X, limit=0).first_reading(X)
+    assert fun.seen == []

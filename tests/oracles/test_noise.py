@@ -1,0 +1,128 @@
+"""First-order oracles: what the noise laws promise, minibatches, adjoints, and refusals."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from shapeopt.oracles import (
+    AdditiveNoise,
+    AdjointOracle,
+    CoordinateDifferenceOracle,
+    ExactOracle,
+    HeavyTailedNoise,
+    MinibatchOracle,
+    MultiplicativeNoise,
+    NoisyOracle,
+)
+
+G = np.array([1.0, -3.0, 0.0])
+
+
+def draws(noise, n=40_000):
+    keys = jax.random.split(jax.random.key(0), n)
+    return np.asarray(jax.jit(jax.vmap(lambda key: noise(jnp.asarray(G), key)))(keys))
+
+
+@pytest.mark.parametrize(
+    "noise, spread", [(AdditiveNoise(0.3), 0.3 * np.ones(3)), (MultiplicativeNoise(0.3), 0.3 * abs(G))]
+)
+def test_gaussian_noise_has_the_spread_asked_for(noise, spread):
+    np.testing.assert_allclose(draws(noise).std(0), spread, rtol=0.02)
+
+
+def test_heavy_tailed_noise_has_standard_deviation_sigma_and_fatter_tails():
+    noise = draws(HeavyTailedNoise(0.3, dof=5.0)) - G
+    np.testing.assert_allclose(noise.std(0), 0.3, rtol=0.05)
+    unit = (noise / (0.3 * np.sqrt(3 / 5))).ravel()
+    assert scipy.stats.kstest(unit, scipy.stats.t(5).cdf).pvalue > 1e-3
+    assert np.mean(np.abs(noise) > 4 * 0.3) > 20 * scipy.stats.norm.sf(4) * 2
+
+
+def test_multiplicative_noise_vanishes_with_the_gradient():
+    assert np.all(draws(MultiplicativeNoise(5.0), 100)[:, 2] == 0)
+
+
+def test_value_noise_is_unbiased_and_has_its_own_spread():
+    oracle = NoisyOracle(lambda q: q @ q, AdditiveNoise(0.0), value_sigma=0.5)
+    q = jnp.asarray([1.0, 2.0])
+    read = jax.jit(jax.vmap(lambda key: oracle.read(oracle.init(key), q)[1]))
+    readings = read(jax.random.split(jax.random.key(1), 20_000))
+    assert abs(float(readings.value.mean()) - 5.0) < 4.5 * 0.5 / np.sqrt(20_000)
+    np.testing.assert_allclose(readings.value.std(), 0.5, rtol=0.03)
+    np.testing.assert_allclose(readings.gradient, np.broadcast_to(2 * q, (20_000, 2)))
+
+
+def test_noise_wraps_any_oracle_and_keeps_its_cost():
+    inner = CoordinateDifferenceOracle(lambda q: q @ q, dim=3)
+    oracle = NoisyOracle(inner, AdditiveNoise(0.0))
+    _, reading = oracle.read(oracle.init(jax.random.key(0)), jnp.asarray(G))
+    assert oracle.cost == int(reading.cost) == 7
+    np.testing.assert_allclose(reading.gradient, 2 * G, atol=1e-8)
+
+
+def test_the_noise_level_may_be_traced():
+    def spread(sigma):
+        oracle = NoisyOracle(lambda q: q @ q, AdditiveNoise(sigma))
+        return oracle.read(oracle.init(jax.random.key(0)), jnp.ones(2))[1].gradient - 2
+
+    one, two = jax.jit(jax.vmap(spread))(jnp.asarray([1.0, 2.0]))
+    np.testing.assert_allclose(two, 2 * one, rtol=1e-12)
+
+
+def test_a_full_batch_is_the_whole_objective_and_batches_repeat_no_index():
+    data = jnp.asarray([1.0, 2.0, 4.0, 8.0])
+    full = MinibatchOracle(lambda q, i: jnp.mean((q[0] - data[i]) ** 2), size=4, batch=4)
+    _, reading = full.read(full.init(jax.random.key(0)), jnp.zeros(1))
+    np.testing.assert_allclose([reading.value, reading.gradient[0]], [85 / 4, -2 * 15 / 4])
+    distinct = MinibatchOracle(lambda q, i: 0 * q[0] + jnp.sum(jnp.exp2(i.astype(q.dtype))), size=8, batch=3)
+    for seed in range(10):
+        value = round(float(distinct.read(distinct.init(jax.random.key(seed)), jnp.zeros(1))[1].value))
+        assert value.bit_count() == 3
+
+
+def test_the_adjoint_oracle_hands_on_the_gradient_it_is_given():
+    oracle = AdjointOracle(lambda q: (q.sum(), 7 * jnp.ones_like(q)))
+    _, reading = oracle.read(oracle.init(jax.random.key(0)), jnp.ones(3))
+    np.testing.assert_array_equal(reading.gradient, 7 * np.ones(3))
+    assert float(reading.value) == 3.0
+
+
+def test_nan_and_infinity_pass_through_an_exact_oracle():
+    for bad in (jnp.nan, jnp.inf, -jnp.inf):
+        oracle = ExactOracle(lambda q, bad=bad: q[0] * bad)
+        _, reading = oracle.read(oracle.init(jax.random.key(0)), jnp.ones(2))
+        np.testing.assert_equal(float(reading.value), bad)
+
+
+@pytest.mark.parametrize(
+    "answer, message",
+    [
+        (lambda q: q.sum(), r"`value_and_gradient` must return a pair \(value, gradient\)"),
+        (lambda q: (q, q), r"`value_and_gradient` must return a real scalar; got shape \(3,\)"),
+        (lambda q: (q.sum(), q[:2]), r"`value_and_gradient` must return a gradient of shape \(3,\); got shape \(2,\)"),
+        (lambda q: (q.sum(), jax.lax.complex(q, q)), r"`value_and_gradient` must return a real gradient .*complex128"),
+    ],
+)
+def test_a_wrong_adjoint_answer_is_named(answer, message):
+    oracle = AdjointOracle(answer)
+    with pytest.raises(ValueError, match=message):
+        oracle.read(oracle.init(jax.random.key(0)), jnp.ones(3))
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: AdditiveNoise(-1.0), "`sigma` must be finite and not negative; got -1.0"),
+        (lambda: MultiplicativeNoise(np.inf), "`sigma` must be finite and not negative; got inf"),
+        (lambda: HeavyTailedNoise(np.nan), "`sigma` must be finite and not negative; got nan"),
+        (lambda: HeavyTailedNoise(1.0, 2.0), "`dof` must be above 2.*got 2.0"),
+        (lambda: NoisyOracle(jnp.sum, AdditiveNoise(0.1), -0.5), "`value_sigma` must be .*got -0.5"),
+        (lambda: MinibatchOracle(jnp.sum, 4, 5), "`batch` must lie between 1 and `size` = 4; got 5"),
+        (lambda: MinibatchOracle(jnp.sum, 4, 0), "`batch` must lie between 1 and `size` = 4; got 0"),
+    ],
+)
+def test_wrong_construction_names_the_argument_and_the_value(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

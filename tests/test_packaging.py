@@ -1,0 +1,160 @@
+"""What set-up promises: a lock that fits pyproject.toml, a whole wheel, a `dev.py` that installs when it must."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import jax.numpy as jnp
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+LOCK = (ROOT / "requirements.lock").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PINS = dict(re.findall(r"^([\w.-]+)==([^\s;\\]+)", LOCK, flags=re.MULTILINE))
+
+
+@pytest.fixture
+def dev(tmp_path, monkeypatch):
+    """A fresh `dev` module over an empty checkout whose commands are recorded in `dev.calls` and not run.
+
+    `dev.codes` maps a word to the exit code of each command that has it; all others succeed.
+    """
+    spec = importlib.util.spec_from_file_location("dev", ROOT / "dev.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in ("LOCK", "VENV", "PYTHON", "STAMP"):
+        monkeypatch.setattr(module, name, tmp_path / getattr(module, name).relative_to(ROOT))
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    module.PYTHON.parent.mkdir(parents=True)
+    module.PYTHON.touch()
+    module.LOCK.write_text("uv==1.0 \\\n    --hash=sha256:00\nzoo==2.0 \\\n    --hash=sha256:01\n")
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    module.calls, module.codes = [], {}
+
+    def run(*command):
+        words = [str(word) for word in command]
+        module.calls.append(words)
+        return max((code for word, code in module.codes.items() if word in words), default=0)
+
+    monkeypatch.setattr(module, "run", run)
+    monkeypatch.setattr(module, "have_uv", lambda: True)
+    return module
+
+
+def requirements(*extras: str) -> list[str]:
+    return [*PROJECT["dependencies"], *(line for extra in extras for line in PROJECT["optional-dependencies"][extra])]
+
+
+@pytest.mark.parametrize("line", requirements("dev", "report"))
+def test_the_lock_pins_a_version_that_pyproject_allows(line):
+    wanted = Requirement(line)
+    assert PINS[canonicalize_name(wanted.name)] in wanted.specifier
+
+
+def test_every_pin_of_the_lock_has_a_hash():
+    entries = re.split(r"^(?=\S)", LOCK.strip(), flags=re.MULTILINE)[1:]
+    assert len(entries) == len(PINS) > 0
+    assert all("--hash=sha256:" in entry for entry in entries)
+
+
+def test_the_lock_leaves_heavy_extras_out():
+    heavy = {
+        canonicalize_name(Requirement(line).name) for line in requirements("peers", "torch", "distributed", "docs")
+    }
+    heavy -= {canonicalize_name(Requirement(line).name) for line in requirements("dev", "report")}
+    assert heavy and not heavy & set(PINS)
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "dev.py", ".ci/run"])
+def test_set_up_names_no_address_and_no_machine_path(name):
+    assert not re.search(r"://|--(extra-)?index|/(home|root|tmp|opt|usr/local)/", (ROOT / name).read_text())
+
+
+def test_ci_runs_the_one_command():
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert script.read_text().rstrip().endswith("exec python3 dev.py test")
+
+
+def test_the_wheel_holds_the_whole_package_and_its_command(tmp_path):
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        held = set(archive.namelist())
+        (commands,) = (archive.read(name).decode() for name in held if name.endswith("entry_points.txt"))
+    package = ROOT / "src" / "shapeopt"
+    files = [p for p in package.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    assert {p.relative_to(package.parent).as_posix() for p in files} <= held
+    assert "shapeopt = shapeopt.cli:main" in commands
+
+
+def test_tests_see_float64_and_refuse_mixed_dtypes():
+    assert jnp.ones(1).dtype == jnp.float64
+    with pytest.raises(ValueError, match="promotion"):
+        jnp.ones(1, jnp.float32) + jnp.ones(1)
+
+
+def test_set_up_installs_the_lock_and_then_the_project_into_an_environment_without_a_stamp(dev):
+    dev.setup()
+    first, second = dev.calls
+    assert "--require-hashes" in first and str(dev.LOCK) in first
+    assert "--editable" in second and "--no-deps" in second
+
+
+def test_a_second_set_up_installs_nothing(dev):
+    dev.setup()
+    dev.calls.clear()
+    dev.setup()
+    assert dev.calls == []
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml"])
+def test_set_up_installs_again_after_a_change(dev, name):
+    dev.setup()
+    dev.calls.clear()
+    with (dev.ROOT / name).open("a") as file:
+        file.write("# changed\n")
+    dev.setup()
+    assert len(dev.calls) == 2
+
+
+def test_a_failed_install_leaves_no_stamp(dev):
+    dev.setup()
+    dev.LOCK.write_text("")
+    dev.codes["install"] = 1
+    with pytest.raises(SystemExit):
+        dev.setup()
+    assert not dev.STAMP.exists()
+
+
+def test_pip_takes_over_where_uv_fails(dev):
+    dev.codes["uv"] = 2
+    dev.setup()
+    by_pip = [call for call in dev.calls if "uv" not in call]
+    assert len(by_pip) == 2 and all("pip" in call for call in by_pip)
+    assert dev.STAMP.exists()
+
+
+def test_the_entry_of_one_package_is_read_from_the_lock_with_its_hashes(dev):
+    assert dev.locked("uv") == "uv==1.0 \\\n    --hash=sha256:00\n"
+    with pytest.raises(ValueError, match="'zo'"):
+        dev.locked("zo")
+
+
+@pytest.mark.parametrize(("broken", "code"), [(None, 0), ("format", 1), ("mypy", 1), ("pytest", 1)])
+def test_every_check_runs_and_any_failure_fails_the_whole(dev, broken, code):
+    dev.setup()
+    dev.calls.clear()
+    if broken:
+        dev.codes[broken] = 1
+    assert dev.test(["-k", "name"]) == code
+    assert [call[2] for call in dev.calls] == ["ruff", "ruff", "mypy", "pytest"]
+    assert dev.calls[-1][-2:] == ["-k", "name"]
