@@ -118,6 +118,29 @@ def test_bounds_and_momentum_limit_are_never_left(Step):
 
 
 @pytest.mark.parametrize("Step", STEPS)
+def test_a_move_is_shortened_to_the_radius_and_left_alone_within_it(Step):
+    rng = np.random.default_rng(6)
+    q, p, g = (jnp.asarray(rng.standard_normal(8)) for _ in range(3))
+    args = (q, p, g, ShapedPotential.none(q), _structure(rng, 8, 2, 0.1), *WIDE)
+    free = Step()(*args)
+    length = jnp.linalg.norm(free.q - q)
+    short = Step()(*args, 0.25 * length)
+    np.testing.assert_allclose(short.q - q, 0.25 * (free.q - q), rtol=1e-12, atol=1e-15)
+    assert jnp.array_equal(Step()(*args, 1.01 * length).q, free.q)
+
+
+@pytest.mark.parametrize("radius", [float("inf"), 0.5])
+def test_derivatives_of_a_plant_at_rest_are_finite(radius):
+    rest = jnp.zeros(3)
+    structure = Structure.plain(DiagonalMetric(jnp.ones(3)), jnp.asarray(0.1), rest)
+
+    def moved(p):
+        return jnp.sum(SemiImplicitStep()(rest, p, rest, ShapedPotential.none(rest), structure, *WIDE, radius).q)
+
+    np.testing.assert_allclose(jax.grad(moved)(rest), 0.05 * 0.9, rtol=1e-12)
+
+
+@pytest.mark.parametrize("Step", STEPS)
 def test_a_step_applies_the_inverse_metric_twice(Step):
     calls = []
 

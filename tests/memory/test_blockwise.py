@@ -38,16 +38,6 @@ def test_reads_are_finite_and_of_the_promised_size_from_empty_on(d):
         assert jnp.any(read != 0.0)
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
-def test_blocks_cover_every_coordinate_once_at_each_level(d):
-    memory = BlockwiseMemory.empty(d, jnp.float64)
-    sums = np.asarray(memory._sums(jnp.arange(d, dtype=jnp.float64)))
-    ends = np.cumsum([-(-d // size) for size in memory.sizes])
-    for level in np.split(sums, ends[:-1]):
-        assert level.sum() == d * (d - 1) / 2
-    assert list(memory.sizes) == sorted(set(memory.sizes), reverse=True)
-
-
 def test_cells_hold_the_statistics_of_a_slow_reference():
     d, count = 7, 40
     q, value, gradient = readings(d, count)

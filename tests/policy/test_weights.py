@@ -15,9 +15,18 @@ import safetensors.numpy
 from shapeopt.policy import POLICY_KINDS, PaperPolicy, PolicyFileError, cast_policy, load_card, load_policy, save_policy
 
 
+def drawn(**settings) -> PaperPolicy:
+    """A policy with random weights; drawing them in NumPy needs no compilation."""
+    rng = np.random.default_rng(0)
+    skeleton = PaperPolicy.skeleton(settings)
+    return jax.tree.map(
+        lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), leaf.dtype) if hasattr(leaf, "shape") else leaf, skeleton
+    )
+
+
 @pytest.fixture
 def policy() -> PaperPolicy:
-    return PaperPolicy.create(3, jax.random.key(0), event_horizon=4, plan_horizon=True, trust_radius=0.7)
+    return drawn(d=3, event_horizon=4, plan_horizon=True, trust_radius=0.7)
 
 
 @pytest.fixture
@@ -53,9 +62,10 @@ def edit_weights(stem, **changes):
     [{}, {"use_controller": False}, {"use_memory": False, "rank": 2, "hidden": 5, "descriptor_size": 2}],
 )
 def test_a_policy_comes_back_bit_for_bit(tmp_path, settings, dtype):
-    policy = PaperPolicy.create(4, jax.random.key(1), dtype=dtype, **settings)
-    odd = jnp.full_like(policy.planner.network.layers[0].bias, -0.0).at[0].set(jnp.nan).at[1].set(jnp.inf)
-    policy = eqx.tree_at(lambda p: p.planner.network.layers[0].bias, policy, odd)
+    policy = drawn(d=4, dtype=dtype, **settings)
+    odd = np.full(policy.planner.network.layers[0].bias.shape, -0.0, dtype)
+    odd[:2] = np.nan, np.inf
+    policy = eqx.tree_at(lambda p: p.planner.network.layers[0].bias, policy, jnp.asarray(odd))
     save_policy(tmp_path / "p", policy, {})
     loaded = load_policy(tmp_path / "p")
     assert loaded.settings == policy.settings

@@ -6,7 +6,7 @@ from shapeopt.tasks import FAMILIES, Ackley, Quadratic, StartLaw, make_family
 
 
 def test_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="`name` must be one of multiwell, .*ackley.*; got 'acley'"):
+    with pytest.raises(ValueError, match=r"`name` must be one of multiwell, .*ackley.*; got 'acley'"):
         make_family("acley", 2)
     assert all(name in FAMILIES for name in ("multiwell", "lennard_jones", "phase_retrieval", "dixon_price"))
 

@@ -200,8 +200,9 @@ def _force(e_q: Vector, v: Vector, structure: Structure, dissipation: Dissipatio
 
 def _within(radius: Scalar | float, move: Vector) -> Vector:
     """The move, shortened to the radius; unchanged to the bit where it is short enough."""
-    length = jnp.linalg.norm(move)
-    return jnp.where(length > radius, radius / jnp.where(length > radius, length, 1.0), 1.0) * move
+    square = jnp.dot(move, move)  # not the norm, whose derivative at a move of zero is not finite
+    too_long = square > radius**2
+    return jnp.where(too_long, radius / jnp.sqrt(jnp.where(too_long, square, 1.0)), 1.0) * move
 
 
 def _scaled(factor: Scalar | Vector | None, p: Vector, v: Vector) -> tuple[Vector, Vector]:

@@ -63,7 +63,8 @@ def adjoint_value_and_gradient(
 ) -> tuple[Float[Array, ""], Float[Array, " d"]]:
     """One pass forward for the states, one backward for the costates.
 
-        costate_T = dPhi(x_T),  costate_t = dl(x_t) + A_t^T costate_{t+1},  df/du_t = B_t^T costate_{t+1} + 2 lambda_u u_t
+        costate_T = dPhi(x_T),  costate_t = dl(x_t) + A_t^T costate_{t+1}
+        df/du_t = B_t^T costate_{t+1} + 2 lambda_u u_t
 
     Departs from the paper: nothing; it names the discrete adjoint without writing it out.
     """
@@ -93,7 +94,7 @@ class Control(AbstractFamily):
     """
 
     dimension: int = eqx.field(static=True)
-    law: StartLaw = eqx.field(static=True, default=StartLaw.PAPER)
+    law: StartLaw = eqx.field(static=True, default=StartLaw.BOX)
     plant: type[AbstractPlant] = eqx.field(static=True, default=DoubleIntegrator)
     reference_starts: int = eqx.field(static=True, default=16)
 
@@ -125,8 +126,8 @@ class Control(AbstractFamily):
         if self.plant.quadratic:
             origin = jnp.zeros(self.dimension, plant.x0.dtype)
             minimiser = -jnp.linalg.solve(jax.hessian(fun)(origin), jax.grad(fun)(origin))
-            return ControlTask(plant, fun(minimiser), minimiser, self.law)
+            return ControlTask(plant=plant, minimum=fun(minimiser), minimiser=minimiser, law=self.law)
         shape = (self.reference_starts, self.dimension)
         starts = jax.random.uniform(key_starts, shape, plant.x0.dtype, -REACH, REACH)
         minimiser, minimum = best_descent(fun, starts, REACH, REFERENCE_ITERATIONS)
-        return ControlTask(plant, minimum, minimiser, self.law)
+        return ControlTask(plant=plant, minimum=minimum, minimiser=minimiser, law=self.law)

@@ -117,4 +117,11 @@ class LennardJones(AbstractFamily):
             sigma = jax.random.uniform(key_sigma, (), minval=SIGMA_RANGE[0], maxval=SIGMA_RANGE[1])
         coordinates, energy = reference(self.dimension // 3)
         minimiser = sigma * jnp.asarray(coordinates.ravel(), sigma.dtype)
-        return LennardJonesTask(epsilon, sigma, energy * epsilon, minimiser, self.law, self.half_width)
+        return LennardJonesTask(
+            epsilon=epsilon,
+            sigma=sigma,
+            minimum=energy * epsilon,
+            minimiser=minimiser,
+            law=self.law,
+            half_width=self.half_width,
+        )

@@ -88,8 +88,14 @@ class Multiwell(AbstractFamily):
         key_places, key_values = jax.random.split(key)
         knots = self._places(key_places)
         values, deepest = self._values(key_values)
-        law, half_width = self.law, self.half_width
-        return MultiwellTask(knots, values, values[deepest], knots[deepest][None], law, half_width)
+        return MultiwellTask(
+            knots=knots,
+            values=values,
+            minimum=values[deepest],
+            minimiser=knots[deepest][None],
+            law=self.law,
+            half_width=self.half_width,
+        )
 
     def _places(self, key: PRNGKeyArray) -> Float[Array, " k"]:
         """The ends and 2L - 1 places between them, no two closer than the separation."""

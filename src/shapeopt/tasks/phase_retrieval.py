@@ -76,7 +76,7 @@ class PhaseRetrieval(AbstractFamily):
     """
 
     dimension: int = eqx.field(static=True)
-    law: StartLaw = eqx.field(static=True, default=StartLaw.PAPER)
+    law: StartLaw = eqx.field(static=True, default=StartLaw.BOX)
     sensing: Sensing = eqx.field(static=True, default=Sensing.GAUSSIAN)
     oversampling: int = eqx.field(static=True, default=2)
     noise: float = eqx.field(static=True, default=0.0)
@@ -113,7 +113,7 @@ class PhaseRetrieval(AbstractFamily):
         if self.noise > 0 or self.lambda_x > 0:
             fun = jax.tree_util.Partial(_misfit, A, b, self.lambda_x)
             minimiser, minimum = newton_descent(fun, signal, REACH, POLISH_ITERATIONS)
-        return PhaseRetrievalTask(A, b, minimum, minimiser, self.lambda_x, self.law)
+        return PhaseRetrievalTask(A=A, b=b, minimum=minimum, minimiser=minimiser, lambda_x=self.lambda_x, law=self.law)
 
     def _sensing_matrix(self, key: PRNGKeyArray) -> Float[Array, "m n"]:
         n = self.dimension

@@ -30,14 +30,14 @@ class AbstractLandscape(eqx.Module):
 class ShiftedTask(AbstractTask):
     """f_tau(q) = f(R(q - s)) on [-5, 5]^d (eq. ackley_levy_rastrigin_task).
 
-    `minimisers` lists every global minimiser in q; the first is s. `R` is None where there is no rotation, so that
-    large separable tasks stay O(d).
+    `minimiser` is s; `minimisers` lists every global minimiser in q, s first. `R` is None where there is no rotation,
+    so that large separable tasks stay O(d).
 
     Departs from the paper: nothing.
     """
 
     landscape: AbstractLandscape
-    s: Float[Array, " d"]
+    minimiser: Float[Array, " d"]
     R: Float[Array, "d d"] | None
     minimisers: Float[Array, "k d"]
     minimum: Float[Array, ""]
@@ -48,8 +48,8 @@ class ShiftedTask(AbstractTask):
         return self.landscape(x)  # eq. ackley_levy_rastrigin_task
 
     @property
-    def minimiser(self) -> Float[Array, " d"]:
-        return self.s
+    def s(self) -> Float[Array, " d"]:
+        return self.minimiser
 
     @property
     def box(self) -> Box:
@@ -80,7 +80,9 @@ def place(
     if twin is not None:
         moved = twin if R is None else twin @ R  # R^T twin
         minimisers = jnp.stack([s, s + moved])
-    return ShiftedTask(landscape, s, R, minimisers, jnp.zeros((), s.dtype), law)
+    return ShiftedTask(
+        landscape=landscape, minimiser=s, R=R, minimisers=minimisers, minimum=jnp.zeros((), s.dtype), law=law
+    )
 
 
 def multiplier(key: PRNGKeyArray, varied: bool, low: float, high: float) -> Float[Array, ""]:
