@@ -47,7 +47,7 @@ class ShapeState(eqx.Module):
     info: Info
 
 
-class Shape(AbstractOptimizer):
+class ShapeOptimizer(AbstractOptimizer):
     """SHAPE with a given policy; one reading a step.
 
     Departs from the paper: a signal that ends a stage is raised before the stage's next step is spent, not after.

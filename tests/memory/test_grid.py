@@ -118,10 +118,14 @@ def test_a_batch_of_memories_equals_each_alone(empty):
 
 
 def test_writes_carry_no_derivative(empty):
-    def read_after(q):
-        return jnp.sum(empty.write(q, jnp.sum(q**2), 2.0 * q).read(q))
+    here = jnp.array([0.3, 0.4])
+    memory = filled(empty, *readings(5)).write(here, jnp.array(9.0), jnp.ones(2))
 
-    assert jnp.all(jax.grad(read_after)(jnp.array([0.3, 0.4])) == 0.0)
+    def read_after(q):
+        return jnp.sum(memory.write(q, jnp.sum(q**2), 2.0 * q).read(q))
+
+    assert read_after(here) != read_after(1.01 * here)
+    assert jnp.all(jax.grad(read_after)(here) == 0.0)
 
 
 def test_levels_must_be_sizes():

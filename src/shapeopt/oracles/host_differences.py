@@ -32,6 +32,13 @@ class HostDifferences:
             require("radius", self.radius, lambda r: (r > 0) & (r < np.inf), "finite and positive")
         require_bounds(self.lower, self.upper)
 
+    @staticmethod
+    def for_budget(lower: np.ndarray, upper: np.ndarray, budget: int, seed: int) -> "HostDifferences":
+        """Coordinate differences where twenty readings of them fit into the budget, else as many directions as do."""
+        d = lower.size
+        directions = None if 20 * (2 * d + 1) <= budget else int(np.clip(budget // 40, 1, d))
+        return HostDifferences(directions, lower=lower, upper=upper, seed=seed)
+
     def probe_calls(self, dim: int) -> int:
         """Calls that the probes of one reading spend; the value at x is apart."""
         if self.directions is not None and self.directions > dim:

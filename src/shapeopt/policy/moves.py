@@ -71,24 +71,24 @@ class Draws(NamedTuple):
     kinds: Float[Array, " kinds"]
     radius: Float[Array, ""]
     share: Float[Array, ""]
-    pair: Int[Array, " 2"]
+    pair: Float[Array, " 2"]
     normal: Float[Array, " d"]
     uniform: Float[Array, " d"]
 
 
-def draw(key: PRNGKeyArray, d: int, capacity: int, dtype: jax.typing.DTypeLike) -> Draws:
-    small, wide, flat = jax.random.split(key, 3)
-    few = jax.random.normal(small, (len(KINDS) + 1,), dtype)
-    rest = jax.random.uniform(jax.random.fold_in(small, 1), (3,), dtype)
-    first = (rest[1] * capacity).astype(jnp.int32)
-    second = (first + 1 + (rest[2] * (capacity - 1)).astype(jnp.int32)) % capacity
+def draw(key: PRNGKeyArray, d: int, dtype: jax.typing.DTypeLike) -> Draws:
+    """All from one stream of uniform numbers, which keeps the compiled code small."""
+    kinds = len(KINDS)
+    uniform = jax.random.uniform(key, (2 * d + kinds + 4,), dtype, minval=jnp.finfo(dtype).tiny)
+    normal = 2.0**0.5 * jax.lax.erf_inv(2.0 * uniform[: d + kinds + 1] - 1.0)
+    rest = uniform[d + kinds + 1 :]
     return Draws(
-        kinds=few[:-1],
-        radius=few[-1],
+        kinds=normal[d : d + kinds],
+        radius=normal[-1],
         share=rest[0],
-        pair=jnp.stack([first, second]),
-        normal=jax.random.normal(wide, (d,), dtype),
-        uniform=jax.random.uniform(flat, (d,), dtype),
+        pair=rest[1:3],
+        normal=normal[:d],
+        uniform=rest[3:],
     )
 
 
@@ -117,9 +117,9 @@ def propose(
     return jnp.clip(reflected, lower, upper)
 
 
-def _filled_pair(archive: Archive, pair: Int[Array, " 2"]) -> Int[Array, " 2"]:
-    """Two distinct filled slots (filled slots come first, since the archive fills in order)."""
-    count = jnp.maximum(archive.count, 2).astype(pair.dtype)
-    first = pair[0] % count
-    second = (first + 1 + pair[1] % (count - 1)) % count
-    return jnp.stack([first, second])
+def _filled_pair(archive: Archive, uniform: Float[Array, " 2"]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+    """Two distinct filled slots, given that there are two (filled slots come first, since the archive fills in order)."""
+    count = jnp.maximum(archive.count, 2)
+    first = (uniform[0] * count.astype(uniform.dtype)).astype(count.dtype)
+    shift = (uniform[1] * (count - 1).astype(uniform.dtype)).astype(count.dtype)
+    return first % count, (first + 1 + shift) % count

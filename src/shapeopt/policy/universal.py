@@ -74,6 +74,7 @@ class UniversalPolicy(AbstractPolicy):
     p_max: float = float("inf")
     pairs: int = eqx.field(static=True, default=10)
     basins: int = eqx.field(static=True, default=16)
+    sigma: float | None = None  # standard deviation of the force's noise, where it is known
 
     def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[UniversalState, StageAction]:
         dtype = q.dtype
@@ -91,7 +92,7 @@ class UniversalPolicy(AbstractPolicy):
             noise=real(0.0),
             escapes=jnp.zeros((), jnp.int32),
             reach=real(REACH),
-            settle_length=real(max(8.0, SETTLE_SHARE * budget)),
+            settle_length=jnp.maximum(8.0, SETTLE_SHARE * real(budget)),
             key=key,
         )
         return state, _action(Mode.ESCAPE, q, 1)
@@ -167,7 +168,7 @@ class UniversalPolicy(AbstractPolicy):
         known = jnp.asarray(0.05 * size**0.5, plant.q.dtype)
         archive = state.archive.write(line.q, line.f, 1.0 / line.gamma, known, jnp.isfinite(line.f))
         noisy = ((cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH)).astype(plant.q.dtype)
-        draws = draw(jax.random.fold_in(state.key, state.escapes), size, self.basins, plant.q.dtype)
+        draws = draw(jax.random.fold_in(state.key, state.escapes), size, plant.q.dtype)
         kind = credit.draw(draws.kinds, jnp.zeros_like(credit.trials))
         lower = jnp.where(jnp.isfinite(plant.lower), plant.lower, -state.reach)
         upper = jnp.where(jnp.isfinite(plant.upper), plant.upper, state.reach)

@@ -1,0 +1,192 @@
+"""The front door: `shapeopt.minimize`."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from .core import Reading, Status
+from .core.problem import Layout, Problem, read_problem
+from .oracles import AbstractOracle, AdjointOracle, BudgetExhausted, ExactOracle, HostDifferences, HostOracle
+from .policy import AbstractPolicy, find_policy
+from .run import STRETCH, Run
+from .shape import ShapeOptimizer
+
+Callback = Callable[[OptimizeResult], Any]
+
+
+def minimize(
+    fun: Callable[..., Any],
+    x0: Any = None,
+    *,
+    bounds: Any = None,
+    budget: int = 500,
+    jac: bool | Callable[..., Any] | None = None,
+    noise: float | None = None,
+    policy: str | AbstractPolicy = "universal",
+    seed: int = 0,
+    callback: Callback | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+) -> OptimizeResult:
+    """The best minimum of `fun` that `budget` calls can buy.
+
+    Arguments:
+        fun: the objective. If it computes with JAX it is compiled and differentiated; else it is called as it is. With
+            `jac=True` it returns (value, gradient).
+        x0: where to start: an array of any shape, or a pytree of arrays; `fun` sees the same structure. None: drawn
+            uniformly inside `bounds`. Its dtype is the run's (float64 unless all of it is float32).
+        bounds: (lower, upper), a sequence of pairs, a `scipy.optimize.Bounds`, or None. No query leaves them.
+        budget: the hard cap on calls. A value with its gradient is one call; without gradients each probe is one.
+        jac: None (autodiff if `fun` computes with JAX, else value-only), True, or a callable that returns the gradient.
+        noise: standard deviation of the gradient's noise; None lets the readings tell.
+        policy: a shipped name, a path to a weights file, or a policy.
+        seed: all randomness follows from it.
+        callback: called with (x, fun, nfev, mode, budget) as the run goes on: at every call of a host objective, at
+            intervals of a compiled one. Returning True or raising StopIteration ends the run.
+        on_error: "raise" passes an exception of `fun` on, unchanged, with the result so far in its attribute
+            `shapeopt_result`; "skip" counts the call and goes on.
+
+    Returns a SciPy `OptimizeResult` (x, fun, success, status, message, nfev, njev, nit) with `minima` (distinct basins:
+    x, fun, visits), `events` (why each stage ended: call, mode, cause, value, anchor), `trace` (per reading: value,
+    best, calls, mode) and `energy` (the ledger, one array a term).
+    """
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
+    if not isinstance(seed, int | np.integer):
+        raise ValueError(f"`seed` must be an integer; got {seed!r}.")
+    problem = read_problem(x0, bounds, np.random.default_rng(seed))
+    run = Run(ShapeOptimizer(find_policy(policy, noise)), problem, budget, int(seed))
+    host = _host_oracle(fun, jac, problem, run)
+    try:
+        status = _drive(fun, jac, run, host, callback, on_error)
+    except Exception as error:
+        run.calls = host.calls if host.calls > run.calls else run.calls
+        error.shapeopt_result = run.result(Status.FAILED)  # type: ignore[attr-defined]
+        raise
+    return run.result(status)
+
+
+def _drive(fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
+    """Learn from the first reading whether the objective traces; then the compiled or the stepped loop."""
+    traceable = _attempt(lambda: host.first_reading(run.x), on_error)
+    if traceable:
+        oracle = _traceable_oracle(fun, jac, run.problem.layout)
+        if _traces(oracle, run):
+            return _stretch(run, oracle, host.calls, callback)
+        host.calls += 1  # the objective was begun on a tracer, so it counts
+    return _step(run, host, callback, on_error)
+
+
+def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | None) -> Status:
+    """A traceable objective: compiled stretches, a look in between if someone looks."""
+    run.calls = spent
+    with run.precision():
+        state = oracle.init(jax.random.key(run.seed), spent)
+    look = STRETCH if callback is None else max(8, min(STRETCH, run.budget // 50))
+    while run.left >= oracle.cost:
+        state = run.stretch(oracle, state, min(look, run.left // oracle.cost))
+        if _stops(callback, run):
+            return Status.STOPPED_BY_CALLBACK
+    return Status.BUDGET_SPENT
+
+
+def _step(run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
+    """A host objective: one reading a time."""
+    while True:
+        try:
+            reading = _attempt(lambda: host.read(run.x), on_error)
+        except BudgetExhausted:
+            return Status.BUDGET_SPENT
+        run.tell(_nothing(run) if reading is None else reading, host.calls)
+        if _stops(callback, run):
+            return Status.STOPPED_BY_CALLBACK
+
+
+def _attempt(call: Callable[[], Any], on_error: str) -> Any:
+    """The call's answer, or None where it failed and failures are to be skipped."""
+    if on_error == "raise":
+        return call()
+    try:
+        return call()
+    except BudgetExhausted:
+        raise
+    except Exception:
+        return None
+
+
+def _nothing(run: Run) -> Reading:
+    """The reading of a call that failed."""
+    x = run.x
+    numbers: Any = (x.dtype.type(np.nan), np.full_like(x, np.nan), np.int32(1))
+    return Reading(*numbers)
+
+
+def _stops(callback: Callback | None, run: Run) -> bool:
+    if callback is None:
+        return False
+    try:
+        return callback(run.progress()) is True
+    except StopIteration:
+        return True
+
+
+class _Flat(eqx.Module):
+    """A function of the user's structure as a function of the flat vector; equal ones share compiled code."""
+
+    fun: Callable[..., Any]
+    layout: Layout = eqx.field(static=True)
+
+    def __call__(self, x: Any) -> Any:
+        return self.fun(self.layout.restore(x))
+
+
+class _FlatPair(eqx.Module):
+    """(value, gradient) of the flat vector, from one function or two of the user's structure."""
+
+    fun: Callable[..., Any]
+    jac: Callable[..., Any] | None
+    layout: Layout = eqx.field(static=True)
+
+    def __call__(self, x: Any) -> Any:
+        point = self.layout.restore(x)
+        value, gradient = self.fun(point) if self.jac is None else (self.fun(point), self.jac(point))
+        return value, _raveled(gradient, x)
+
+
+def _raveled(gradient: Any, x: Any) -> Any:
+    leaves = jax.tree.leaves(gradient)
+    if len(leaves) == 1:
+        return leaves[0].reshape(-1) if getattr(leaves[0], "size", None) == x.size else leaves[0]
+    concatenate = np.concatenate if isinstance(x, np.ndarray) else jax.numpy.concatenate
+    return concatenate([leaf.reshape(-1) for leaf in leaves])
+
+
+def _host_oracle(fun: Any, jac: Any, problem: Problem, run: Run) -> HostOracle:
+    layout = problem.layout
+    if not callable(fun) or (jac is not None and jac is not True and not callable(jac)):
+        return HostOracle(fun, problem.x0, jac)  # raises with the argument's name
+    if not layout.flat:
+        flat = _Flat(fun, layout) if jac is None else _FlatPair(fun, None if jac is True else jac, layout)
+        fun, jac = flat, None if jac is None else True
+    differences = HostDifferences.for_budget(problem.lower, problem.upper, run.budget, run.seed)
+    return HostOracle(fun, problem.x0, jac, differences=differences, limit=run.budget)
+
+
+def _traceable_oracle(fun: Any, jac: Any, layout: Layout) -> AbstractOracle:
+    if jac is None:
+        return ExactOracle(fun if layout.flat else _Flat(fun, layout))
+    return AdjointOracle(_FlatPair(fun, None if jac is True else jac, layout))
+
+
+def _traces(oracle: AbstractOracle, run: Run) -> bool:
+    """Whether the objective, which answered a JAX array with a JAX array, can be compiled; one that branches on its
+    values can't, and is then called as it is."""
+    with run.precision():
+        try:
+            jax.eval_shape(lambda x: oracle.measure(x, jax.random.key(0)), run.x)
+        except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError):
+            return False
+    return True
