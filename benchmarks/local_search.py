@@ -7,6 +7,7 @@ A method has reached it with the first call whose value is within 1e-8 above it,
 median ratio is at most 1.1. Ratios: both fail 1, only ours fails infinite, only SciPy fails calls / budget.
 """
 
+import contextlib
 import json
 import sys
 import time
@@ -173,10 +174,8 @@ def descend(task: AbstractTask, start: Float[Array, " d"], budget: int, target: 
         return values[-1], np.asarray(gradient)
 
     options = {"ftol": 0.0, "gtol": 0.0, "maxfun": 10 * budget, "maxiter": 10 * budget}
-    try:
+    with contextlib.suppress(Reached):
         minimize(fun, np.asarray(start), jac=True, method="L-BFGS-B", options=options)
-    except Reached:
-        pass
     return np.array(values), jnp.asarray(best[1])
 
 

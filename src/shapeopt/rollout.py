@@ -1,15 +1,18 @@
 """The only loops that spend: (optimizer, oracle, budget, key) -> trace (Algorithm alg:streaming_shape_compact).
 
 `rollout` compiles a whole run and can be batched; `advance` compiles a stretch of it, with a length known only at run
-time, so that a host loop can report in between; `compiled_tell` steps a run from Python around a host objective.
+time, so that a host loop can report in between; `Stepper` steps a run from Python around a host objective.
 """
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.experimental.xla_metadata import set_xla_metadata
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from .core import AbstractOptimizer, Box, Reading
@@ -127,20 +130,85 @@ def _compiled_stretch(static: Any, room: int, record_points: bool) -> Any:
     return jax.jit(stretch)
 
 
-def compiled_tell(optimizer: AbstractOptimizer) -> Any:
-    """tell(state, value, gradient, cost) -> (state, next x, info), compiled; for objectives that run on the host."""
-    params, static = eqx.partition(optimizer, eqx.is_array)
-    return functools.partial(_compiled_tell(static), params)
+class Stepper:
+    """A run stepped from Python, around an objective that runs on the host.
+
+    Calls into compiled code cost time per array, so a small state travels as one array a dtype, and a step's outcome
+    comes back as one; a large state stays as it is, and is donated rather than copied.
+    """
+
+    def __init__(self, optimizer: AbstractOptimizer, state: PyTree) -> None:
+        self._params, static = eqx.partition(optimizer, eqx.is_array)
+        self._info = jax.tree.structure(jax.eval_shape(optimizer.info, state))
+        self._d = jax.eval_shape(optimizer.ask, state).size
+        pack, self._tell, self._unpack = _compiled_step(static, Packing.of(state))
+        self._held = pack(state)
+
+    @property
+    def state(self) -> PyTree:
+        return self._unpack(self._held)
+
+    def tell(self, value: Any, gradient: Any, cost: Any) -> tuple[np.ndarray, PyTree]:
+        """Take in a reading at the last x; (next x, info), both NumPy's."""
+        self._held, outcome = self._tell(self._params, self._held, value, gradient, cost)
+        outcome = np.asarray(outcome)
+        return outcome[: self._d], jax.tree.unflatten(self._info, outcome[self._d :])
+
+
+# XLA's CPU backend would spread the step's two hundred little kernels over its threads, which costs more than they do;
+# these attributes ask for one kernel. An XLA that does not know them ignores them.
+ONE_KERNEL = {"xla_cpu_small_call": "true", "inlineable": "false"}
+PACKED = 100_000  # numbers up to which copying a state is cheaper than handing over its arrays one by one
+
+
+class Packing(NamedTuple):
+    """How a state's leaves lie in one array a dtype; hashable. No groups: the state is too large and is not packed."""
+
+    treedef: Any
+    shapes: tuple[tuple[tuple[int, ...], Any], ...]
+    groups: tuple[Any, ...]
+
+    @staticmethod
+    def of(state: PyTree) -> "Packing":
+        leaves, treedef = jax.tree.flatten(state)
+        small = sum(leaf.size for leaf in leaves) <= PACKED
+        groups = tuple(dict.fromkeys(leaf.dtype for leaf in leaves)) if small else ()
+        return Packing(treedef, tuple((leaf.shape, leaf.dtype) for leaf in leaves), groups)
+
+    def pack(self, state: PyTree) -> Any:
+        leaves = jax.tree.leaves(state)
+        if not self.groups:
+            return leaves
+        return [jnp.concatenate([leaf.reshape(-1) for leaf in leaves if leaf.dtype == dtype]) for dtype in self.groups]
+
+    def unpack(self, held: Any) -> PyTree:
+        if not self.groups:
+            return jax.tree.unflatten(self.treedef, held)
+        starts, leaves = dict.fromkeys(self.groups, 0), []
+        for shape, dtype in self.shapes:
+            size = math.prod(shape)
+            leaves.append(held[self.groups.index(dtype)][starts[dtype] : starts[dtype] + size].reshape(shape))
+            starts[dtype] += size
+        return jax.tree.unflatten(self.treedef, leaves)
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled_tell(static: Any) -> Any:
-    def tell(params: PyTree, state: PyTree, value: Any, gradient: Any, cost: Any) -> Any:
+def _compiled_step(static: Any, packing: Packing) -> Any:
+    def tell(params: PyTree, held: Any, value: Any, gradient: Any, cost: Any) -> Any:
         optimizer = eqx.combine(params, static)
-        state = optimizer.tell(state, Reading(value, gradient, cost))
-        return state, optimizer.ask(state), optimizer.info(state)
+        state = optimizer.tell(packing.unpack(held), Reading(value, gradient, cost))
+        x = optimizer.ask(state)
+        scalars = [leaf.astype(x.dtype).reshape(1) for leaf in jax.tree.leaves(optimizer.info(state))]
+        return packing.pack(state), jnp.concatenate([x, *scalars])
 
-    return jax.jit(tell, donate_argnums=1)
+    inner = jax.jit(tell)
+
+    def one_kernel(*arguments: Any) -> Any:
+        with set_xla_metadata(**ONE_KERNEL):
+            return inner(*arguments)
+
+    compiled = jax.jit(one_kernel if packing.groups else tell, donate_argnums=1)
+    return jax.jit(packing.pack), compiled, jax.jit(packing.unpack)
 
 
 def _read(

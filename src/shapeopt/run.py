@@ -11,10 +11,11 @@ from .core import Box, Cause, Mode, Reading, Status
 from .core.problem import Problem
 from .core.result import LEDGER_TERMS, RunRecord, list_minima, make_result
 from .oracles import AbstractOracle
-from .rollout import Best, Carry, advance, compiled_start, compiled_tell
+from .rollout import Best, Carry, Stepper, advance, compiled_start
 from .shape import ShapeOptimizer
 
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of events are not kept, so that memory stays O(d)
+MODE_NAMES = tuple(mode.name.lower() for mode in Mode)
 STRETCH = 256  # readings between two looks at a compiled run
 
 
@@ -33,8 +34,9 @@ class Run:
         with self.precision():
             self.box = Box.around(problem.lower, problem.upper, problem.x0)
             key = jax.random.key(seed)
-            self.state = compiled_start(optimizer)(jnp.asarray(problem.x0), self.box, self.budget, key)
-            self._tell = compiled_tell(optimizer)
+            self._state = compiled_start(optimizer)(jnp.asarray(problem.x0), self.box, self.budget, key)
+        self._stepper: Stepper | None = None
+        self.mode = MODE_NAMES[Mode.ESCAPE]
         self.x = problem.x0
 
     def precision(self) -> Any:
@@ -46,8 +48,9 @@ class Run:
         return self.budget - self.calls
 
     @property
-    def mode(self) -> str:
-        return Mode(int(self.state.action.mode)).name.lower()
+    def state(self) -> Any:
+        with self.precision():
+            return self._state if self._stepper is None else self._stepper.state
 
     def tell(self, reading: Reading, calls: int) -> None:
         """Take in a reading at `x` made on the host, after which `calls` calls are spent in all; moves `x`."""
@@ -56,23 +59,27 @@ class Run:
         if np.isfinite(value) and value < self.best:
             self.best, self.best_x = value, x
         with self.precision():
-            self.state, x, info = self._tell(self.state, *(np.asarray(part) for part in reading))
-            self.x, info = jax.device_get((x, info))
-        self._note(value=value, best=self.best, calls=calls, info=info, next_x=self.x)
+            self._stepper = self._stepper or Stepper(self.optimizer, self._state)
+            self.x, info = self._stepper.tell(*reading)
+        names, row = self._columns(value, self.best, calls, info, self.x)
+        self.record.append(names, row)
+        self.mode = MODE_NAMES[int(info.mode)]
 
     def stretch(self, oracle: AbstractOracle, oracle_state: Any, readings: int) -> Any:
         """Up to `STRETCH` readings of a traceable oracle, compiled; returns the oracle's state."""
         with self.precision():
             best = Best(jnp.asarray(self.best_x), jnp.asarray(self.best, self.best_x.dtype))
-            carry = Carry(self.state, oracle_state, best)
+            carry = Carry(self._state, oracle_state, best)
             carry, steps = advance(self.optimizer, oracle, carry, readings, STRETCH, self.keeps_points)
-            self.state = carry.state
+            self._state = carry.state
             steps, best, self.x = jax.device_get((steps, carry.best, self.optimizer.ask(carry.state)))
         steps = jax.tree.map(lambda rows: rows[:readings], steps)
         self.calls, self.gradients = int(steps.calls[-1]), self.gradients + readings
         self.best, self.best_x = float(best.value), best.x
         next_x = None if steps.x is None else np.concatenate([steps.x[1:], self.x[None]])
-        self._note(value=steps.value, best=steps.best, calls=steps.calls, info=steps.info, next_x=next_x)
+        names, columns = self._columns(steps.value, steps.best, steps.calls, steps.info, next_x)
+        self.record.extend(**dict(zip(names, columns, strict=True)))
+        self.mode = MODE_NAMES[int(steps.info.mode[-1])]
         return carry.oracle
 
     def result(self, status: Status) -> OptimizeResult:
@@ -100,13 +107,16 @@ class Run:
             raise ValueError(f"`budget` must be at least the {self.calls} calls already spent; got {budget}.")
         self.budget = int(budget)
 
-    def _note(self, *, value: Any, best: Any, calls: Any, info: Any, next_x: Any) -> None:
-        columns = {"value": value, "best": best, "calls": calls, "mode": info.mode, "cause": info.cause}
+    def _columns(
+        self, value: Any, best: Any, calls: Any, info: Any, next_x: Any
+    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Names and entries of what is recorded, of one reading or of a stretch."""
+        names, entries = ("value", "best", "calls", "mode", "cause"), (value, best, calls, info.mode, info.cause)
         if info.ledger is not None:
-            columns |= {term: getattr(info.ledger, term) for term in LEDGER_TERMS}
-        if self.keeps_points and next_x is not None:
-            columns["next_x"] = np.asarray(next_x).reshape(-1, self.problem.x0.size)
-        self.record.extend(**columns)
+            names, entries = names + LEDGER_TERMS, entries + info.ledger[: len(LEDGER_TERMS)]
+        if self.keeps_points:
+            names, entries = (*names, "next_x"), (*entries, next_x)
+        return names, entries
 
 
 def last_cause(run: Run) -> str:

@@ -20,22 +20,37 @@ LEDGER_TERMS = (
 
 
 class RunRecord:
-    """The readings of a run, gathered on the host in stretches of any length."""
+    """The readings of a run, gathered on the host one by one or in stretches."""
 
     def __init__(self) -> None:
-        self.columns: dict[str, list[np.ndarray]] = {}
+        self._stretches: dict[str, list[np.ndarray]] = {}
+        self._names: tuple[str, ...] = ()
+        self._rows: list[tuple[Any, ...]] = []
 
-    def extend(self, **columns: Any) -> None:
-        """Append columns of equal length."""
+    def append(self, names: tuple[str, ...], row: tuple[Any, ...]) -> None:
+        """One reading; cheap, since a host objective pays for it at every call."""
+        self._names = names
+        self._rows.append(row)
+
+    def extend(self, **columns: np.ndarray) -> None:
+        """A stretch of readings, in columns of equal length."""
         for name, rows in columns.items():
-            self.columns.setdefault(name, []).append(np.atleast_1d(np.asarray(rows)))
+            self._stretches.setdefault(name, []).append(rows)
 
     def column(self, name: str) -> np.ndarray:
-        parts = self.columns.get(name)
-        return np.concatenate(parts) if parts else np.zeros(0)
+        self._settle_rows()
+        return np.concatenate(self._stretches[name]) if name in self._stretches else np.zeros(0)
 
-    def __len__(self) -> int:
-        return sum(len(part) for part in self.columns.get("value", []))
+    def __contains__(self, name: str) -> bool:
+        self._settle_rows()
+        return name in self._stretches
+
+    def _settle_rows(self) -> None:
+        if self._rows:
+            rows, self._rows = self._rows, []
+            self.extend(
+                **{name: np.array(column) for name, column in zip(self._names, zip(*rows, strict=True), strict=True)}
+            )
 
 
 def make_result(
@@ -55,7 +70,7 @@ def make_result(
     best = record.column("best")
     calls_spent, modes = record.column("calls").astype(int), _names(record, "mode", Mode)
     trace = OptimizeResult(value=record.column("value"), best=best, calls=calls_spent, mode=modes)
-    energy = OptimizeResult({term: record.column(term) for term in LEDGER_TERMS if term in record.columns})
+    energy = OptimizeResult({term: record.column(term) for term in LEDGER_TERMS if term in record})
     events = list_events(record, restore)
     return OptimizeResult(
         x=restore(np.asarray(x)),
@@ -77,7 +92,7 @@ def list_events(record: RunRecord, restore: Any) -> list[OptimizeResult]:
     """One entry for each stage that ended: after which call, in which mode, why, at what value, and where it went."""
     causes, modes = record.column("cause").astype(int), record.column("mode").astype(int)
     calls, values, best = record.column("calls").astype(int), record.column("value"), record.column("best")
-    points = record.column("next_x") if "next_x" in record.columns else None
+    points = record.column("next_x") if "next_x" in record else None
     return [
         OptimizeResult(
             call=int(calls[i]),

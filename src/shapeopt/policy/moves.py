@@ -118,7 +118,7 @@ def propose(
 
 
 def _filled_pair(archive: Archive, uniform: Float[Array, " 2"]) -> tuple[Int[Array, ""], Int[Array, ""]]:
-    """Two distinct filled slots, given that there are two (filled slots come first, since the archive fills in order)."""
+    """Two distinct filled slots, given that there are two; the archive fills its slots in order."""
     count = jnp.maximum(archive.count, 2)
     first = (uniform[0] * count.astype(uniform.dtype)).astype(count.dtype)
     shift = (uniform[1] * (count - 1).astype(uniform.dtype)).astype(count.dtype)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from ..core import REACH, Cause, Mode
 from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPotential, StepResult, Structure
@@ -50,7 +50,7 @@ class UniversalState(eqx.Module):
     escapes: Int[Array, ""]
     reach: Scalar  # half-width of the box in which coordinates without bounds are searched
     settle_length: Scalar
-    key: PRNGKeyArray
+    key: UInt32[Array, " words"]  # raw, since typed keys slow every call from Python
 
 
 class StageMetric(AbstractMetric):
@@ -93,7 +93,7 @@ class UniversalPolicy(AbstractPolicy):
             escapes=jnp.zeros((), jnp.int32),
             reach=real(REACH),
             settle_length=jnp.maximum(8.0, SETTLE_SHARE * real(budget)),
-            key=key,
+            key=jax.random.key_data(key),
         )
         return state, _action(Mode.ESCAPE, q, 1)
 
@@ -168,7 +168,7 @@ class UniversalPolicy(AbstractPolicy):
         known = jnp.asarray(0.05 * size**0.5, plant.q.dtype)
         archive = state.archive.write(line.q, line.f, 1.0 / line.gamma, known, jnp.isfinite(line.f))
         noisy = ((cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH)).astype(plant.q.dtype)
-        draws = draw(jax.random.fold_in(state.key, state.escapes), size, plant.q.dtype)
+        draws = draw(jax.random.fold_in(jax.random.wrap_key_data(state.key), state.escapes), size, plant.q.dtype)
         kind = credit.draw(draws.kinds, jnp.zeros_like(credit.trials))
         lower = jnp.where(jnp.isfinite(plant.lower), plant.lower, -state.reach)
         upper = jnp.where(jnp.isfinite(plant.upper), plant.upper, state.reach)
