@@ -79,7 +79,7 @@ class Line(eqx.Module):
             stretch=pick(1.0, self.stretch),
             accepted=active | self.accepted,
             pairs=self.pairs.forget(active),
-            gamma=pick(jnp.where(self.gamma > 0, jnp.minimum(self.gamma, 10.0 * first), first), self.gamma),
+            gamma=pick(jnp.where(self.gamma > 0, jnp.clip(self.gamma, 1e-3 * first, 10.0 * first), first), self.gamma),
             radius=pick(RADIUS, self.radius),
             age=pick(0, self.age),
             start=pick(plant.f, self.start),

@@ -32,7 +32,7 @@ KINDS = (
     Kind("few far", 3.0, True, 0.15),
     Kind("difference", 0.1, False, 0.2),
     Kind("anywhere", 1.0, False, 0.15),
-    Kind("settle", 0.25, False, 1e-6),
+    Kind("settle", 0.1, False, 1e-6),
 )
 DIFFERENCE, ANYWHERE, SETTLE = 6, 7, 8
 PRIOR_WEIGHT = 2.0  # how many trials the prior is worth

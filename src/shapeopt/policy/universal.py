@@ -6,11 +6,12 @@ noisy. All decisions are ratios, so f -> a f + b changes nothing.
 """
 
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..core import REACH, Cause, Mode
 from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPotential, StepResult, Structure
@@ -18,8 +19,10 @@ from ..events import Signals, StageAction
 from ..memory import Archive
 from .base import AbstractPolicy, Drive, Plant
 from .drift import STEP, Drift
+from .heads import Advice, ControllerHead, PlannerHead
 from .line import SHORTEST, Line
-from .moves import SETTLE, Credit, draw, propose
+from .moves import KINDS, SETTLE, Credit, draw, propose
+from .universal_state import UniversalState, coordinate_features, run_features
 
 Scalar = Float[Array, ""]
 Flag = Bool[Array, ""]
@@ -31,26 +34,11 @@ SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the
 SAME_BASIN_TWICE = 2  # in how many steps in a row
 SETTLE_SHARE = 0.15  # of the budget, for one settle stage
 NOISY_MISMATCH = 0.2  # mismatch of values and forces at which a stalled line speaks of noise
+NOISY = 0.5  # level of suspicion at which a run counts as noisy
+NOISY_LEAN = 0.3  # added to the sampled success rate of settling, once noise is known
+SUSPICION = 0.3  # how much a line that only noise explains adds to it; every other basin takes a tenth of that away
+NOISY_STEP = 0.5  # drift's first step once noise is known, as a share of the usual one; it falls with the budget left
 FOREVER = 2**30
-
-
-class UniversalState(eqx.Module):
-    """What the policy remembers between readings."""
-
-    line: Line
-    drift: Drift
-    base: Float[Array, " d"]  # bottom of the best basin
-    base_f: Scalar
-    spread: Scalar  # typical difference of value between basins
-    same: Int[Array, ""]  # steps in a row that looked like the base's own basin
-    credit: Credit
-    kind: Int[Array, ""]
-    archive: Archive
-    noise: Scalar  # in [0, 1]: share of recent basins that ended in a line that noise explains
-    escapes: Int[Array, ""]
-    reach: Scalar  # half-width of the box in which coordinates without bounds are searched
-    settle_length: Scalar
-    key: UInt32[Array, " words"]  # raw, since typed keys slow every call from Python
 
 
 class StageMetric(AbstractMetric):
@@ -75,6 +63,36 @@ class UniversalPolicy(AbstractPolicy):
     pairs: int = eqx.field(static=True, default=10)
     basins: int = eqx.field(static=True, default=16)
     sigma: float | None = None  # standard deviation of the force's noise, where it is known
+    planner: PlannerHead | None = None
+    controller: ControllerHead | None = None
+    hidden: int = eqx.field(static=True, default=16)
+
+    kind: ClassVar[str] = "universal"
+
+    @staticmethod
+    def create(key: PRNGKeyArray, hidden: int = 16, rank: int = 2, dtype: str = "float32") -> "UniversalPolicy":
+        """A policy with learnable heads, which change nothing until they are trained."""
+        plan_key, control_key = jax.random.split(key)
+        planner = PlannerHead.create(plan_key, hidden, jnp.dtype(dtype))
+        controller = ControllerHead.create(control_key, hidden, rank, jnp.dtype(dtype))
+        return UniversalPolicy(planner=planner, controller=controller, hidden=hidden)
+
+    @staticmethod
+    def skeleton(settings: dict[str, Any]) -> "UniversalPolicy":
+        """The policy of these settings with shapes in place of arrays; allocates nothing."""
+        return eqx.filter_eval_shape(UniversalPolicy.create, jax.random.key(0), **settings)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What `create` needs, besides a key, to build this policy again; plain JSON values."""
+        if self.planner is None or self.controller is None:
+            raise ValueError("A `universal` policy without heads has no weights to save; make one by `create`.")
+        dtype = self.controller.network.layers[0].weight.dtype.name
+        return {"hidden": self.hidden, "rank": self.controller.rank, "dtype": dtype}
+
+    def pruned(self) -> "UniversalPolicy":
+        """Without the heads whose last layer is zero: the same trajectory, and nothing to compute for it."""
+        return replace(self, planner=_unless_zero(self.planner), controller=_unless_zero(self.controller))
 
     def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[UniversalState, StageAction]:
         dtype = q.dtype
@@ -89,10 +107,11 @@ class UniversalPolicy(AbstractPolicy):
             credit=Credit.blank(dtype),
             kind=jnp.zeros((), jnp.int32),
             archive=Archive.empty(self.basins, q.size, dtype),
-            noise=real(0.0),
+            noise=real(1.0 if self.sigma else 0.0),
             escapes=jnp.zeros((), jnp.int32),
             reach=real(REACH),
             settle_length=jnp.maximum(8.0, SETTLE_SHARE * real(budget)),
+            advice=Advice.none(dtype),
             key=jax.random.key_data(key),
         )
         return state, _action(Mode.ESCAPE, q, 1)
@@ -104,18 +123,27 @@ class UniversalPolicy(AbstractPolicy):
         gap = line.f - state.base_f
         quadratic = -0.5 * jnp.dot(line.g, state.base - line.q)  # f - f(bottom) of a quadratic with its bottom there
         alike = line.accepted & (jnp.abs(gap - quadratic) <= SAME_BASIN * jnp.abs(gap))
+        lower = (state.noise > NOISY) & (plant.f < state.base_f)  # with noise there are no bottoms, only better points
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
-        return replace(state, line=line, drift=drift, same=same)
+        base, base_f = jnp.where(lower, plant.q, state.base), jnp.where(lower, plant.f, state.base_f)
+        return replace(state, line=line, drift=drift, same=same, base=base, base_f=base_f)
 
     def begin(self, state: UniversalState, plant: Plant, action: StageAction) -> tuple[UniversalState, StageAction]:
         """After an escape: refine, or settle first where the move or the noise asks for it; after settling: refine."""
-        settle = (action.mode == Mode.ESCAPE) & plant.finite & ((state.kind == SETTLE) & (state.escapes > 0))
+        settle = (action.mode == Mode.ESCAPE) & plant.finite & (state.kind == SETTLE) & (state.escapes > 0)
         line = state.line.opened(plant, ~settle)
-        drift = state.drift.opened(jnp.asarray(STEP, plant.q.dtype), state.settle_length, settle)
+        advice = state.advice
+        length = state.settle_length * jnp.exp(advice.log_settle_length)
+        step = (
+            STEP
+            * jnp.exp(advice.log_settle_step)
+            * jnp.where(state.noise > NOISY, NOISY_STEP * (1.0 - plant.spent) ** 2, 1.0)
+        )
+        drift = state.drift.opened(step, length, settle)
         drift = drift.observed(plant, settle)
         state = replace(state, line=line, drift=drift)
         mode = jnp.where(settle, Mode.SETTLE, Mode.REFINE)
-        horizon = jnp.where(settle, state.settle_length.astype(jnp.int32), FOREVER)
+        horizon = jnp.where(settle, length.astype(jnp.int32), FOREVER)
         return state, _action(mode, plant.q, horizon)
 
     def control(self, state: UniversalState, plant: Plant, action: StageAction) -> Drive:
@@ -134,7 +162,11 @@ class UniversalPolicy(AbstractPolicy):
         )
         size = jnp.sqrt(jnp.asarray(plant.q.size, plant.q.dtype))
         radius = jnp.where(settling | back, jnp.inf, line.radius * size)
-        return Drive(Structure.plain(metric, zeta, plant.q), potential, radius)
+        structure = Structure.plain(metric, zeta, plant.q)
+        if self.controller is not None:
+            features = coordinate_features(state, plant, settling)
+            structure = self.controller.shape(structure, features, plant.g, plant.p, ~back)
+        return Drive(structure, potential, radius)
 
     def judge(self, state: UniversalState, plant: Plant, action: StageAction, result: StepResult) -> Signals:
         line, refining = state.line, action.mode == Mode.REFINE
@@ -146,7 +178,7 @@ class UniversalPolicy(AbstractPolicy):
         epsilon = jnp.finfo(line.f.dtype).eps
         converged = line.accepted & (promise <= CONVERGED * spread) & (~opening | (promise <= 0))
         failed = ~line.accepted & ((line.t < SHORTEST) | (promise <= epsilon * jnp.abs(line.f)))
-        hopeless = (line.f - HOPE * promise > state.base_f) & (line.age >= HOPE_AGE)
+        hopeless = (line.f - HOPE * jnp.exp(state.advice.log_hope) * promise > state.base_f) & (line.age >= HOPE_AGE)
         revisit = (state.escapes > 0) & (line.f >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
         flags = (converged, failed, revisit, hopeless)
         return Signals(*(refining & flag for flag in flags), nonfinite=~jnp.isfinite(line.f) & refining)
@@ -167,12 +199,15 @@ class UniversalPolicy(AbstractPolicy):
         base, base_f = jnp.where(better, line.q, state.base), jnp.where(better, line.f, state.base_f)
         known = jnp.asarray(0.05 * size**0.5, plant.q.dtype)
         archive = state.archive.write(line.q, line.f, 1.0 / line.gamma, known, jnp.isfinite(line.f))
-        noisy = ((cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH)).astype(plant.q.dtype)
+        noisy = (cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH)
+        suspicion = jnp.where(noisy, SUSPICION, jnp.where(state.noise > NOISY, 0.0, -0.1 * SUSPICION))
         draws = draw(jax.random.fold_in(jax.random.wrap_key_data(state.key), state.escapes), size, plant.q.dtype)
-        kind = credit.draw(draws.kinds, jnp.zeros_like(credit.trials))
+        lean = jnp.where(state.noise > NOISY, NOISY_LEAN, 0.0) * (jnp.arange(len(KINDS)) == SETTLE)
+        advice = state.advice if self.planner is None else self.planner(run_features(state, plant, credit))
+        kind = credit.draw(draws.kinds, lean.astype(plant.q.dtype) + advice.kinds)
         lower = jnp.where(jnp.isfinite(plant.lower), plant.lower, -state.reach)
         upper = jnp.where(jnp.isfinite(plant.upper), plant.upper, state.reach)
-        anchor = propose(kind, draws, base, archive, lower, upper, jnp.zeros_like(state.spread))
+        anchor = propose(kind, draws, base, archive, lower, upper, advice.log_radius)
         kappa = _stiffness(plant.g)
         metric = DiagonalMetric(jnp.ones_like(plant.q) / (self.h**2 * kappa))
         potential = ShapedPotential.anchored(anchor + plant.g / kappa, kappa)
@@ -184,8 +219,9 @@ class UniversalPolicy(AbstractPolicy):
             spread=spread,
             credit=credit,
             kind=kind,
+            advice=advice,
             archive=archive,
-            noise=0.5 * state.noise + 0.5 * noisy,
+            noise=jnp.clip(state.noise + suspicion.astype(plant.q.dtype), 0.0, 1.0),
             escapes=state.escapes + 1,
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
         )
@@ -202,3 +238,10 @@ def _stiffness(g: Float[Array, " d"]) -> Scalar:
     """kappa of a placement: any positive one does, since the anchor is shifted by g / kappa; this is to scale."""
     norm = jnp.linalg.norm(g) / jnp.sqrt(jnp.asarray(g.size, g.dtype))
     return jnp.where(norm > 0, norm, 1.0)
+
+
+def _unless_zero(head: Any) -> Any:
+    """The head, or None if it adds nothing."""
+    if head is None or any(bool(jnp.any(leaf != 0)) for leaf in jax.tree.leaves(head.network.layers[-1])):
+        return head
+    return None

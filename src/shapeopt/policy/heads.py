@@ -1,0 +1,125 @@
+"""The learned parts of `universal`: a pooled planner and a controller shared by all coordinates (design §4).
+
+Their last layers begin at zero, and zero means "as the classical limit has it": untrained they change nothing. Inputs
+are ratios, so neither the scale of f nor that of the box is seen, nor where in the box a point lies.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from ..dynamics import AbstractMetric, DissipationOperator, SkewOperator, Structure
+from .moves import KINDS
+
+PLANNER_INPUTS = 10
+COORDINATE_INPUTS = 9
+LIMIT = 3.0  # a learned exponent stays within exp(+-3) of the untrained value
+
+Scalar = Float[Array, ""]
+Vector = Float[Array, " d"]
+
+
+class Advice(NamedTuple):
+    """What the planner adds at an event: exponents and biases, all zero untrained. It holds until the next event."""
+
+    log_radius: Scalar
+    log_hope: Scalar
+    log_settle_step: Scalar
+    log_settle_length: Scalar
+    kinds: Float[Array, " kinds"]
+
+    @staticmethod
+    def none(dtype: jax.typing.DTypeLike) -> "Advice":
+        zero = jnp.zeros((), dtype)
+        return Advice(zero, zero, zero, zero, jnp.zeros(len(KINDS), dtype))
+
+
+class PlannerHead(eqx.Module):
+    """Pooled features of the run -> advice (eq. dp_subgoal, as a residual on the untrained decisions).
+
+    Departs from the paper: it sees no coordinates, so one set of weights serves every dimension.
+    """
+
+    network: eqx.nn.MLP
+
+    @staticmethod
+    def create(key: PRNGKeyArray, hidden: int, dtype: jax.typing.DTypeLike) -> "PlannerHead":
+        return PlannerHead(_network(PLANNER_INPUTS, 4 + len(KINDS), hidden, dtype, key))
+
+    def __call__(self, features: Float[Array, " features"]) -> Advice:
+        out = self.network(features)
+        exponents = LIMIT * jnp.tanh(out[:4] / LIMIT)
+        return Advice(*exponents, kinds=jnp.tanh(out[4:]))
+
+
+class ScaledMetric(AbstractMetric):
+    """M^-1 = E N^-1 E for a metric N and a positive diagonal E: symmetric positive definite with N."""
+
+    inner: AbstractMetric
+    stretch: Vector
+
+    def solve(self, v: Vector) -> Vector:
+        return self.stretch * self.inner.solve(self.stretch * v)
+
+
+class ControllerHead(eqx.Module):
+    """Features of a coordinate -> its rows of U, V, B, its log-metric and its shaping input (eq. dp_local_heads).
+
+    Departs from the paper: shared by all coordinates; scaled by |g| and |e_p|, so that f -> a f changes no motion.
+    """
+
+    network: eqx.nn.MLP
+    rank: int = eqx.field(static=True)
+
+    @staticmethod
+    def create(key: PRNGKeyArray, hidden: int, rank: int, dtype: jax.typing.DTypeLike) -> "ControllerHead":
+        return ControllerHead(_network(COORDINATE_INPUTS, 3 * rank + 2, hidden, dtype, key), rank)
+
+    def shape(
+        self,
+        structure: Structure,
+        features: Float[Array, "d features"],
+        g: Vector,
+        p: Vector,
+        active: Bool[Array, ""],
+    ) -> Structure:
+        """The untrained structure with the learned metric, channels and port input; as it was where not `active`."""
+        out = jnp.where(active, jax.vmap(self.network)(features), 0.0)
+        r, force = self.rank, rms(g)
+        rows = jnp.tanh(out[:, : 3 * r]) / jnp.sqrt(jnp.asarray(g.size, g.dtype))
+        metric = ScaledMetric(structure.metric, jnp.exp(-0.5 * LIMIT * jnp.tanh(out[:, -2] / LIMIT)))
+        speed = rms(metric.solve(p))
+        per_speed = jnp.sqrt(force / jnp.where(speed > 0, speed, 1.0))  # U, V, B enter in pairs
+        U, V, B = (per_speed * rows[:, i * r : (i + 1) * r] for i in range(3))
+        one = jnp.ones_like(structure.alpha_J)
+        return replace(
+            structure,
+            metric=metric,
+            skew=SkewOperator(U, V),
+            dissipation=DissipationOperator(B, jnp.zeros_like(g)),
+            alpha_J=one,
+            alpha_R=one,
+            u_shp=force * jnp.tanh(out[:, -1]),
+        )
+
+
+def rms(v: Vector) -> Scalar:
+    square = jnp.mean(v * v)
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+
+
+def per_rms(v: Vector) -> Vector:
+    """v in units of its own size, bounded."""
+    size = rms(v)
+    return jnp.tanh(v / jnp.where(size > 0, size, 1.0))
+
+
+def _network(inputs: int, outputs: int, hidden: int, dtype: jax.typing.DTypeLike, key: PRNGKeyArray) -> eqx.nn.MLP:
+    """One hidden tanh layer, the last layer zero."""
+    network = eqx.nn.MLP(inputs, outputs, hidden, depth=1, activation=jnp.tanh, dtype=dtype, key=key)
+    last = jax.tree.map(jnp.zeros_like, network.layers[-1])
+    return eqx.tree_at(lambda mlp: mlp.layers[-1], network, last)

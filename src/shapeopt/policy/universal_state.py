@@ -1,0 +1,73 @@
+"""What `universal` remembers between readings, and what its heads see of it."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from ..memory import Archive
+from .base import Plant
+from .drift import Drift
+from .heads import Advice, per_rms
+from .line import Line
+from .moves import Credit
+
+Scalar = Float[Array, ""]
+
+
+class UniversalState(eqx.Module):
+    """What the policy remembers between readings."""
+
+    line: Line
+    drift: Drift
+    base: Float[Array, " d"]  # bottom of the best basin
+    base_f: Scalar
+    spread: Scalar  # typical difference of value between basins
+    same: Int[Array, ""]  # steps in a row that looked like the base's own basin
+    credit: Credit
+    kind: Int[Array, ""]
+    archive: Archive
+    noise: Scalar  # in [0, 1]: suspicion that forces are noisy
+    escapes: Int[Array, ""]
+    reach: Scalar  # half-width of the box in which coordinates without bounds are searched
+    settle_length: Scalar
+    advice: Advice
+    key: UInt32[Array, " words"]  # raw, since typed keys slow every call from Python
+
+
+def run_features(state: UniversalState, plant: Plant, credit: Credit) -> Float[Array, " features"]:
+    """How the run stands, for the planner: ratios and shares only."""
+    dtype, line = plant.q.dtype, state.line
+    trials = jnp.sum(credit.trials)
+    spread = jnp.where(state.spread > 0, state.spread, 1.0)
+    gap = jnp.where(jnp.isfinite(state.base_f) & jnp.isfinite(line.f), (line.f - state.base_f) / spread, 0.0)
+    features = (
+        2.0 * plant.spent - 1.0,
+        jnp.log1p(trials) / 3.0 - 1.0,
+        jnp.log(jnp.asarray(plant.q.size, dtype)) / 3.0 - 1.0,
+        jnp.sum(credit.successes) / (1.0 + trials),
+        jnp.tanh(gap),
+        jnp.tanh(line.age.astype(dtype) / 10.0),
+        state.noise,
+        state.archive.count.astype(dtype) / state.archive.values.size,
+        jnp.mean((jnp.isfinite(plant.lower) & jnp.isfinite(plant.upper)).astype(dtype)),
+        (state.same > 0).astype(dtype),
+    )
+    return jnp.stack(features)
+
+
+def coordinate_features(state: UniversalState, plant: Plant, settling: Bool[Array, ""]) -> Float[Array, "d features"]:
+    """How a coordinate stands, for the controller: ratios, and nothing that says where in the box it lies."""
+    dtype = plant.q.dtype
+    wide = lambda x: jnp.broadcast_to(jnp.asarray(x, dtype), plant.q.shape)  # noqa: E731
+    columns = (
+        per_rms(plant.g),
+        per_rms(plant.p),
+        per_rms(state.line.move),
+        per_rms(plant.q - state.base),
+        per_rms(plant.g) * per_rms(plant.p),
+        wide(2.0 * plant.spent - 1.0),
+        wide(jnp.log(jnp.asarray(plant.q.size, dtype)) / 3.0 - 1.0),
+        wide(settling.astype(dtype)),
+        wide(state.noise),
+    )
+    return jnp.stack(columns, axis=-1)
