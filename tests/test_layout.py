@@ -20,8 +20,9 @@ ORDER = (
     ("oracles", "policy"),
     ("shape", "baselines"),
     ("rollout",),
+    ("run",),
     ("training", "bench"),
-    ("minimize", "adapters", "plots"),
+    ("minimizer", "asktell", "adapters", "plots"),
     ("report", "cli"),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

@@ -46,7 +46,7 @@ class Shape:
         seed: int = 0,
     ) -> None:
         problem = read_problem(x0, bounds, np.random.default_rng(seed))
-        self._settings = {"budget": budget, "policy": policy, "noise": noise, "gradients": gradients, "seed": seed}
+        self._settings: dict[str, Any] = {"budget": budget, "policy": policy, "noise": noise, "gradients": gradients, "seed": seed}
         self._run = Run(ShapeOptimizer(find_policy(policy, noise)), problem, budget, seed)
         self._gradients = gradients
         self._values: list[float] = []  # of the reading under way, when there are no gradients
@@ -100,7 +100,7 @@ class Shape:
         problem = self._run.problem
         if not problem.layout.flat:
             raise ValueError("`x0` must be a flat array for a run that is saved.")
-        gradients = np.array(self._told_gradients).reshape(len(self._told_gradients), -1)
+        gradients = np.array(self._told_gradients).reshape(len(self._told_gradients), problem.x0.size)
         arrays = {"x0": problem.x0, "lower": problem.lower, "upper": problem.upper, "gradients": gradients}
         arrays["values"] = np.array(self._told_values, float)
         settings = self._settings | {"total": self._run.budget}
@@ -158,6 +158,7 @@ class Shape:
             gradient = np.full_like(run.x, np.nan) if gradient is None else gradient.astype(run.x.dtype)
             self._told_gradients.append(gradient)
             return self._read(value, gradient, 1)
+        run.saw(self._point(), value if np.isfinite(value) else np.inf, len(self._told_values))
         self._values.append(value)
         if len(self._values) > len(self._reading_probes()):
             answers = iter(self._values[1:])

@@ -62,10 +62,11 @@ def minimize(
     host = _host_oracle(fun, jac, problem, run)
     try:
         status = _drive(fun, jac, run, host, callback, on_error)
-    except Exception as error:
-        run.calls = host.calls if host.calls > run.calls else run.calls
-        error.shapeopt_result = run.result(Status.FAILED)  # type: ignore[attr-defined]
+    except (Exception, KeyboardInterrupt) as error:
+        run.saw(host.best_x, host.best_value, host.calls)
+        error.shapeopt_result = run.result(Status.FAILED)  # type: ignore[union-attr]
         raise
+    run.saw(host.best_x, host.best_value, host.calls)
     return run.result(status)
 
 

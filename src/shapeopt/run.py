@@ -65,6 +65,12 @@ class Run:
         self.record.append(names, row)
         self.mode = MODE_NAMES[int(info.mode)]
 
+    def saw(self, x: np.ndarray, value: float, calls: int) -> None:
+        """A value that was read outside the optimizer's own readings, after which `calls` calls are spent in all."""
+        self.calls = max(self.calls, calls)
+        if value < self.best:
+            self.best, self.best_x = value, x
+
     def stretch(self, oracle: AbstractOracle, oracle_state: Any, readings: int) -> Any:
         """Up to `STRETCH` readings of a traceable oracle, compiled; returns the oracle's state."""
         with self.precision():
@@ -111,7 +117,8 @@ class Run:
         self, value: Any, best: Any, calls: Any, info: Any, next_x: Any
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Names and entries of what is recorded, of one reading or of a stretch."""
-        names, entries = ("value", "best", "calls", "mode", "cause"), (value, best, calls, info.mode, info.cause)
+        names: tuple[str, ...] = ("value", "best", "calls", "mode", "cause")
+        entries: tuple[Any, ...] = (value, best, calls, info.mode, info.cause)
         if info.ledger is not None:
             names, entries = names + LEDGER_TERMS, entries + info.ledger[: len(LEDGER_TERMS)]
         if self.keeps_points:

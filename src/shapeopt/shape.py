@@ -1,12 +1,13 @@
 """The optimizer: plant, policy, events, memory and ledger joined (Algorithms alg:streaming_shape_compact,
 alg:dual_policy_shape)."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from .core import AbstractOptimizer, Box, Cause, Reading
 from .dynamics import (
@@ -79,19 +80,20 @@ class ShapeOptimizer(AbstractOptimizer):
         policy = self.policy.assess(state.policy, plant, state.action)
 
         over = age >= state.action.horizon
-        begin = lambda: self.policy.begin(policy, plant, state.action)  # noqa: E731
-        policy, action = jax.lax.cond(over, begin, lambda: (policy, state.action))
+        policy, action = _where(over, self.policy.begin(policy, plant, state.action), (policy, state.action))
         result, shaping = self._step(plant, self.policy.control(policy, plant, action))
         signals = self.policy.judge(policy, plant, action, result)
         cause = cause_of(signals, jnp.zeros_like(age), jnp.ones_like(age))
         policy = self.policy.follow(policy, plant, action, result)
 
+        leaving = cause != Cause.NONE
+        policy = self.policy.remember(policy, plant, action, leaving)
+
         def leave():
             left, next_action, drive = self.policy.leave(policy, plant, action, cause)
             return left, next_action, *self._step(plant, drive)
 
-        leaving = cause != Cause.NONE
-        policy, action, result, shaping = jax.lax.cond(leaving, leave, lambda: (policy, action, result, shaping))
+        policy, action, result, shaping = _cond(leaving, leave, (policy, action, result, shaping))
         cause = jnp.where(leaving, cause, jnp.where(over, int(Cause.CLOCK), int(Cause.NONE)))
 
         ended = over | leaving
@@ -99,7 +101,7 @@ class ShapeOptimizer(AbstractOptimizer):
         if self.record_energy:
             ledger = close_balance(state.pending, plant.f)
             pending = open_balance(plant.q, plant.f, result, shaping, ledger.after)
-        info = Info(state.action.mode, cause.astype(jnp.int32), state.info.stage + ended, ledger)
+        info = Info(state.action.mode, cause.astype(jnp.int32), state.info.stage + ended.astype(jnp.int32), ledger)
         age = jnp.where(ended, 0, age)
         return ShapeState(result.q, result.p, action, age, policy, state.box, spent, state.budget, pending, info)
 
@@ -118,3 +120,28 @@ def _plant(state: ShapeState, reading: Reading, spent: Float[Array, ""]) -> Plan
     finite = jnp.isfinite(f) & jnp.all(jnp.isfinite(g))
     f, g = jnp.where(finite, f, jnp.inf), jnp.where(finite, g, 0.0)
     return Plant(state.q, state.p, f, g, finite, box.q_lower, box.q_upper, jnp.minimum(spent / state.budget, 1.0))
+
+
+def _where(condition: Bool[Array, ""], new: PyTree, old: PyTree) -> PyTree:
+    """`new` where the condition holds; what did not change is not touched."""
+    return jax.tree.map(lambda a, b: b if a is b else jnp.where(condition, a, b), new, old)
+
+
+def _cond(condition: Bool[Array, ""], branch: Callable[[], PyTree], old: PyTree) -> PyTree:
+    """`branch()` where the condition holds, else `old`; only what the branch changes passes through it.
+
+    A compiled conditional copies its results: a large array that merely passes through would be copied at every step.
+    """
+    before, treedef = jax.tree.flatten(old)
+    changed: list[int] = []
+
+    def note() -> None:
+        after = jax.tree.leaves(branch())
+        changed[:] = [i for i, (new, leaf) in enumerate(zip(after, before, strict=True)) if new is not leaf]
+
+    jax.eval_shape(note)
+    taken = lambda: [jax.tree.leaves(branch())[i] for i in changed]  # noqa: E731
+    after = jax.lax.cond(condition, taken, lambda: [before[i] for i in changed])
+    for i, leaf in zip(changed, after, strict=True):
+        before[i] = leaf
+    return jax.tree.unflatten(treedef, before)

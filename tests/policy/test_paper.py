@@ -12,7 +12,7 @@ from shapeopt.core import REACH, Mode
 from shapeopt.dynamics import SemiImplicitStep, ShapedPotential
 from shapeopt.memory import make_spatial_memory, spatial_read_size
 from shapeopt.policy import PaperPolicy
-from shapeopt.policy.paper import BETA_J, BETA_R, mode_gains, nearest_hidden
+from shapeopt.policy.paper_networks import BETA_J, BETA_R, mode_gains, nearest_hidden
 
 DIMENSIONS = (1, 2, 5, 20, 100)
 DTYPES = ("float32", "float64")
@@ -52,7 +52,7 @@ def choices(policy: PaperPolicy, state, v):
     """What the policy chooses, and its operators applied to v."""
     z = policy.observe(*state)
     action = policy.plan(z)
-    control = policy.control(z, action)
+    control = policy.steer(z, action)
     applied = control.structure.skew(v), control.structure.dissipation(v)
     return action, action.mode_probabilities, control, applied
 
@@ -140,7 +140,7 @@ def rollout(policy: PaperPolicy, q, steps: int, key):
         def fast(carry, _):
             q, p = carry
             z = policy.observe(q, p, 0.5 * q @ q, q, read(memory, q))
-            structure, kappa_loc = policy.control(z, action)
+            structure, kappa_loc = policy.steer(z, action)
             potential = ShapedPotential.anchored(action.anchor, action.kappa + kappa_loc)
             result = step(q, p, q, potential, structure, -bound, bound, 50.0)
             return (result.q, result.p), result.work
@@ -210,7 +210,7 @@ def test_without_controller_the_structure_is_plain():
     policy = wild(0, 1.0, d=4, use_controller=False, event_horizon=4)
     z = observation_of(policy, 1)
     action = policy.plan(z)
-    structure, kappa_loc = policy.control(z, action)
+    structure, kappa_loc = policy.steer(z, action)
     v = jnp.arange(4.0)
     assert policy.controller is None
     assert action.horizon == 4

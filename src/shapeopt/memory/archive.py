@@ -50,10 +50,8 @@ class Archive(eqx.Module):
         Within `radius` of a known basin it is that basin again: one more visit, and the lower of both as its bottom.
         Else it takes the slot of the worst, if it is better.
         """
-        squares = self.squared_distances(q)
-        nearest = jnp.argmin(squares)
-        known = squares[nearest] <= radius**2
-        slot = jnp.where(known, nearest, jnp.argmax(self.values))
+        nowhere = jnp.zeros((), jnp.int32), jnp.zeros((), bool)
+        slot, known = jax.lax.cond(active, lambda: self._slot(q, radius), lambda: nowhere)
         lower = value < self.values[slot]
         moves = active & lower
         return Archive(
@@ -64,6 +62,13 @@ class Archive(eqx.Module):
             ),
             self.curvatures.at[slot].set(jnp.where(moves, curvature, self.curvatures[slot])),
         )
+
+    def _slot(self, q: Float[Array, " d"], radius: Float[Array, ""]) -> tuple[Int[Array, ""], Bool[Array, ""]]:
+        """Where q belongs, and whether that basin is known."""
+        squares = self.squared_distances(q)
+        nearest = jnp.argmin(squares)
+        known = squares[nearest] <= radius**2
+        return jnp.where(known, nearest, jnp.argmax(self.values)).astype(jnp.int32), known
 
     def novelty(self, q: Float[Array, " d"], radius: Float[Array, ""]) -> Float[Array, ""]:
         """In [0, 1]: 0 on a known basin, 1 far from all of them (eq. dp_probe_score)."""

@@ -74,6 +74,7 @@ class HostOracle:
         self.calls = 0
         self.readings = 0
         self.traceable: bool | None = None  # unknown until `first_reading`
+        self.best_x, self.best_value = np.array(like), np.inf  # the lowest finite value of all calls, probes included
         self._known: _Known | None = None
         self._probe_calls = 0 if jac is not None else self.differences.probe_calls(like.size)
         self._asks_at_x = jac is not None or self.differences.include_value
@@ -102,7 +103,7 @@ class HostOracle:
             self.calls += 1
             self.traceable, answer = False, self._answer(x)
         self._known = _Known(x, *self._checked(answer, x), self.calls - before)
-        return self.traceable
+        return bool(self.traceable)
 
     def read(self, x: Any) -> Reading:
         """One reading at x, charged; value, gradient and cost are NumPy values of the oracle's dtype."""
@@ -128,7 +129,9 @@ class HostOracle:
 
     def _value(self, x: np.ndarray) -> float:
         self.calls += 1
-        return host_scalar(self.fun(x.copy()), "fun")
+        value = host_scalar(self.fun(x.copy()), "fun")
+        self._note(x, value)
+        return value
 
     def _answer(self, x: Any) -> tuple[Any, ...]:
         """What `fun` and `jac` say at x, as they say it: (value,) or (value, gradient)."""
@@ -140,7 +143,12 @@ class HostOracle:
 
     def _checked(self, answer: tuple[Any, ...], x: np.ndarray) -> tuple[float, np.ndarray | None]:
         value = host_scalar(answer[0], "fun")
+        self._note(x, value)
         return value, host_gradient(answer[1], "jac", x) if len(answer) == 2 else None
+
+    def _note(self, x: np.ndarray, value: float) -> None:
+        if value < self.best_value and value > -np.inf:
+            self.best_x, self.best_value = x, value
 
     def _point(self, x: Any) -> np.ndarray:
         x = np.array(x, self.dtype)

@@ -34,9 +34,9 @@ class HostDifferences:
 
     @staticmethod
     def for_budget(lower: np.ndarray, upper: np.ndarray, budget: int, seed: int) -> "HostDifferences":
-        """Coordinate differences where twenty readings of them fit into the budget, else as many directions as do."""
+        """Coordinate differences where eight readings of them fit into the budget, else as many directions as do."""
         d = lower.size
-        directions = None if 20 * (2 * d + 1) <= budget else int(np.clip(budget // 40, 1, d))
+        directions = None if 8 * (2 * d + 1) <= budget else int(np.clip(budget // 20, 1, d))
         return HostDifferences(directions, lower=lower, upper=upper, seed=seed)
 
     def probe_calls(self, dim: int) -> int:

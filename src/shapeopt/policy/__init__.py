@@ -3,7 +3,8 @@
 from .base import AbstractPolicy
 from .find import find_policy
 from .kinds import POLICY_KINDS
-from .paper import Control, PaperController, PaperPlanner, PaperPolicy
+from .paper import PaperPolicy
+from .paper_networks import Control, PaperController, PaperPlanner
 from .universal import UniversalPolicy
 from .weights import PolicyFileError, cast_policy, load_card, load_policy, save_policy
 

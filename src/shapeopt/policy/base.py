@@ -1,7 +1,7 @@
 """What SHAPE asks of a policy: to assess a reading, to plan at an event, to control each step.
 
 At each reading, in this order: assess; begin, if the stage's horizon is reached; control, and the step that it drives;
-judge; then follow that step, or leave the stage and take another step instead.
+judge; then follow that step, or remember and leave the stage and take another step instead.
 """
 
 import abc
@@ -64,6 +64,11 @@ class AbstractPolicy(eqx.Module):
     @abc.abstractmethod
     def follow(self, state: PyTree, plant: Plant, action: StageAction, result: StepResult) -> PyTree:
         """Note where the step goes."""
+
+    def remember(self, state: PyTree, plant: Plant, action: StageAction, leaving: Bool[Array, ""]) -> PyTree:
+        """Write memory where the stage is left (eq. dp_memory_write_rule). Apart from `leave`, which is a branch: large
+        arrays that pass through a branch are copied, and those that are written row by row are not."""
+        return state
 
     @abc.abstractmethod
     def leave(

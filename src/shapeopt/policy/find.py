@@ -1,31 +1,41 @@
 """From what a user says to a policy: a shipped name, a path, or the object itself."""
 
+import os
 from dataclasses import replace
-from pathlib import Path
+
+import equinox as eqx
+import jax
 
 from .base import AbstractPolicy
 from .universal import UniversalPolicy
-from .weights import load_policy
+from .weights import PolicyFileError, load_policy
 
 SHIPPED = ("universal",)
 
 
-def find_policy(policy: str | AbstractPolicy, noise: float | None = None) -> AbstractPolicy:
-    """The policy, told of the noise where it can make use of it."""
+def find_policy(policy: str | os.PathLike | AbstractPolicy, noise: float | None = None) -> AbstractPolicy:
+    """The policy, told of the noise where it can make use of it. A path may be the stem of a policy's files or either
+    of them."""
     if noise is not None and not noise >= 0:
         raise ValueError(f"`noise` must be None or a standard deviation of at least 0; got {noise!r}.")
-    if isinstance(policy, str):
-        policy = _named(policy)
-    if not isinstance(policy, AbstractPolicy):
+    found = _named(policy) if isinstance(policy, str | os.PathLike) else policy
+    if not isinstance(found, AbstractPolicy):
         raise ValueError(f"`policy` must be a name, a path or a policy; got {policy!r}.")
-    if noise is not None and isinstance(policy, UniversalPolicy):
-        policy = replace(policy, sigma=float(noise))
-    return policy
+    if noise is not None and isinstance(found, UniversalPolicy):
+        found = replace(found, sigma=float(noise))
+    return found
 
 
-def _named(name: str) -> AbstractPolicy:
+def _named(name: str | os.PathLike) -> eqx.Module:
     if name == "universal":
         return UniversalPolicy()
-    if not Path(name).exists():
-        raise ValueError(f"`policy` must be one of {', '.join(SHIPPED)} or a path that exists; got {name!r}.")
-    return load_policy(name)
+    try:
+        with jax.enable_x64(True):  # weights keep the precision in which they were saved; the run casts them to its own
+            return load_policy(name)
+    except PolicyFileError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            known = ", ".join(SHIPPED)
+            raise ValueError(
+                f"`policy` must be one of {known} or a saved policy's path; got {name!r}: {error}"
+            ) from error
+        raise

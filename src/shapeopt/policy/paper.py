@@ -1,127 +1,53 @@
-"""The paper's policy: one planner and one controller network for a given dimension (eqs. dp_subgoal, dp_local_heads).
+"""The paper's policy: planner and controller networks for one dimension, run stage by stage (Algorithms
+alg:streaming_shape_compact, alg:dp_event_interface).
 
-Both read the concatenated observation z of eq. dp_assimilated_signal. The caller hands f and g in the units of the
-frozen stage (shifted and scaled), so kappa, u_shp, D and K_d come out in those units too.
+At an event the ended stage is written to memory if it was an escape or stalled, the units are frozen anew, and the
+planner chooses the next stage; in between, the controller chooses the structure of every step.
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..core import REACH, Mode
-from ..dynamics import DiagonalMetric, DissipationOperator, SkewOperator, Structure
-from ..events.action import StageAction
-from ..memory import spatial_read_size
+from ..core import REACH, Cause, Mode
+from ..dynamics import DiagonalMetric, ShapedPotential, StepResult, Structure
+from ..events import Signals, StageAction, cause_of
+from ..memory import Archive, make_spatial_memory, spatial_read_size
+from .base import AbstractPolicy, Drive, Plant
+from .paper_networks import (
+    Control,
+    PaperController,
+    PaperPlanner,
+    check_integer,
+    float_type_of,
+    make_network,
+    nearest_hidden,
+    norm,
+    plain_control,
+)
+from .paper_stage import P_MAX, PaperState, Stage, Survey, in_units
+from .shaping import shaped_potential
 
-HIDDEN = {2: 32, 20: 64, 100: 128, 500: 128}  # paper, tab. app:shape_training_specs
-BETA_J = (1.0, 0.25, 2.0)  # settle, refine, escape; eq. dp_mode_scaled_alphas leaves the numbers open, these are ours:
-BETA_R = (0.5, 2.0, 0.25)  # settle glides under light damping, refine damps, escape transports
-ALPHA_MARGIN = 1e-3  # keeps alpha inside the open interval (0, 1) when the sigmoid saturates; ours
-KAPPA_MIN = 1e-3  # keeps kappa > 0 when the softplus underflows; ours
-LOG_MASS_REACH = 1.0  # masses in [1/e, e]; ours, with h = 0.05 it keeps the explicit damping below its stability limit
-QUIET = -3.0  # shift of a softplus that should begin near zero; ours
-OUTPUT_SCALE = 0.1  # last layers begin small, so that an untrained policy is a damped descent; ours
-
-
-def nearest_hidden(d: int) -> int:
-    """Width of the hidden layers: the paper's for the nearest of its dimensions, on a log scale."""
-    return HIDDEN[min(HIDDEN, key=lambda known: abs(math.log(known / d)))]
-
-
-class Control(NamedTuple):
-    """What the fast controller chose for one step: the pH structure and its share of the anchor gain."""
-
-    structure: Structure
-    kappa_loc: Float[Array, ""]  # eq. dp_goal_gain_split
+BASINS = 16  # slots of the archive; ours
+OBSERVED = 100.0  # the networks see forces and values up to this many units; ours, keeps a cliff from overflowing them
 
 
-class PaperPlanner(eqx.Module):
-    """The slow policy pi^G (eq. dp_subgoal).
+class PaperPolicy(AbstractPolicy):
+    """Planner and controller for one dimension.
 
-        anchor = clip(q + rho tanh(.)),  alpha_J, alpha_R in (0, 1) by a sigmoid,  kappa > 0 by a softplus
+    `controller` is None in the no-controller ablation: unit mass, plain damping, no port. Without `use_memory` there is
+    neither a memory read (mem_dim = 0) nor U_mem and V_bar, as in the no-memory ablation; the archive of basins then
+    serves the result alone. The ablations use `event_horizon` 4.
 
-    Departs from the paper: the form of the bounds is ours, the paper gives only their ranges.
-    """
-
-    network: eqx.nn.MLP
-    d: int = eqx.field(static=True)
-    trust_radius: float = eqx.field(static=True)  # rho, per coordinate
-    event_horizon: int = eqx.field(static=True)
-    plan_horizon: bool = eqx.field(static=True)  # whether b_s is chosen, between 1 and 2 event_horizon - 1
-
-    def __call__(
-        self,
-        observation: Float[Array, " z"],
-        lower: Float[Array, " d"] | float = -REACH,
-        upper: Float[Array, " d"] | float = REACH,
-        mode_key: PRNGKeyArray | None = None,
-    ) -> StageAction:
-        """The action at the q that the observation begins with; the mode is drawn if there is a `mode_key`."""
-        move, logits, gains = jnp.split(self.network(observation), (self.d, self.d + len(Mode)))
-        mode = jnp.argmax(logits) if mode_key is None else jax.random.categorical(mode_key, logits)
-        alpha = ALPHA_MARGIN + (1.0 - 2.0 * ALPHA_MARGIN) * jax.nn.sigmoid(gains[:2])
-        return StageAction(
-            mode=mode.astype(jnp.int32),
-            anchor=jnp.clip(observation[: self.d] + self.trust_radius * jnp.tanh(move), lower, upper),
-            alpha_J=alpha[0],
-            alpha_R=alpha[1],
-            kappa=KAPPA_MIN + jax.nn.softplus(gains[2]),
-            horizon=self._horizon(gains[3]),
-            mode_logits=logits,
-        )
-
-    def _horizon(self, raw: Float[Array, ""]):
-        if not self.plan_horizon:
-            return jnp.asarray(self.event_horizon, jnp.int32)  # eq. dp_next_event_time
-        return 1 + jnp.round(2.0 * (self.event_horizon - 1) * jax.nn.sigmoid(raw)).astype(jnp.int32)
-
-
-class PaperController(eqx.Module):
-    """The fast policy pi^L (eqs. dp_local_heads, shape_fast_controller): everything that one step's structure needs.
-
-        M = diag(exp(tanh(.))),  d_D, K_d, kappa_loc >= 0 by a softplus,  |u_shp| <= u_max,  U, V, B = tanh(.)/sqrt(d)
-
-    Departs from the paper: u_shp and a scalar K_d are the heads (eq. shape_fast_controller) and the port input follows
-    from them, where eq. dp_local_heads has the port input itself; the form of the bounds is ours.
-    """
-
-    network: eqx.nn.MLP
-    d: int = eqx.field(static=True)
-    rank: int = eqx.field(static=True)
-    u_max: float = eqx.field(static=True)
-
-    def __call__(self, observation: Float[Array, " z"], action: StageAction) -> Control:
-        d, r = self.d, self.rank
-        gains = jnp.stack([action.alpha_J, action.alpha_R, action.kappa])
-        heads = self.network(jnp.concatenate([observation, action.anchor, action.mode_weights, gains]))
-        log_mass, push, damping, factors, scalars = jnp.split(heads, (d, 2 * d, 3 * d, 3 * d + 3 * d * r))
-        U, V, B = jnp.tanh(factors).reshape(3, d, r) / math.sqrt(d)
-        K_d, kappa_loc = jax.nn.softplus(scalars + QUIET)
-        alpha_J, alpha_R = mode_gains(action)
-        structure = Structure(
-            metric=DiagonalMetric.from_log(LOG_MASS_REACH * jnp.tanh(log_mass)),
-            skew=SkewOperator(U, V),  # eq. dp_skew_operator
-            dissipation=DissipationOperator.from_raw(B, damping),  # eq. dp_psd_operator
-            zeta=jnp.zeros_like(alpha_R),
-            alpha_J=alpha_J,
-            alpha_R=alpha_R,
-            u_shp=self.u_max * jnp.tanh(push),
-            K_d=K_d,
-        )
-        return Control(structure, kappa_loc)
-
-
-class PaperPolicy(eqx.Module):
-    """Planner and controller for one dimension, with what the rollout must know of them.
-
-    `controller` is None in the no-controller ablation: unit mass, plain damping, no port. Without `use_memory` the
-    observation has no memory read (mem_dim = 0), as in the no-memory ablation. The ablations use `event_horizon` 4.
-
-    Departs from the paper: nothing beyond its two networks; `plan_horizon` and `sample_mode` are off by default.
+    Departs from the paper: all is in the units of the stage (see `paper_stage`), where the paper takes f as it is. So
+    is the momentum's bound, P_MAX: it shrinks the whole momentum rather than clip each component, and acts as the next
+    step begins, this step being limited by a radius. After a reading that is not finite the plant goes halfway back to
+    the last finite one, or anywhere if there was none. `plan_horizon` and `sample_mode` are off by default.
     """
 
     kind: ClassVar[str] = "paper"
@@ -135,6 +61,7 @@ class PaperPolicy(eqx.Module):
     hidden: int = eqx.field(static=True)
     u_max: float = eqx.field(static=True)
     sample_mode: bool = eqx.field(static=True)  # draw the mode from its probabilities instead of taking the likeliest
+    p_max: float = eqx.field(static=True, default=math.inf)  # in units of f; P_MAX, in the stage's, is the bound
 
     @staticmethod
     def create(
@@ -155,25 +82,35 @@ class PaperPolicy(eqx.Module):
         dtype: str | None = None,
     ) -> "PaperPolicy":
         """An untrained policy; `hidden` and `dtype` default to the paper's width and to JAX's current float."""
-        _check_integer("d", d, 1)
-        _check_integer("rank", rank, 0)
-        _check_integer("event_horizon", event_horizon, 1)
-        _check_integer("descriptor_size", descriptor_size, 0)
+        check_integer("d", d, 1)
+        check_integer("rank", rank, 0)
+        check_integer("event_horizon", event_horizon, 1)
+        check_integer("descriptor_size", descriptor_size, 0)
         hidden = nearest_hidden(d) if hidden is None else hidden
-        _check_integer("hidden", hidden, 1)
+        check_integer("hidden", hidden, 1)
         for name, size in (("h", h), ("trust_radius", trust_radius), ("u_max", u_max)):
             if not (isinstance(size, (int, float)) and 0 < size < math.inf):
                 raise ValueError(f"`{name}` must be positive and finite; got {size!r}.")
-        float_type = _float_type(dtype)
+        float_type = float_type_of(dtype)
         z = 3 * d + 2 + descriptor_size + (spatial_read_size(d) if use_memory else 0)
         plan_key, control_key = jax.random.split(key)
-        network = _network(z, d + len(Mode) + 4, hidden, float_type, plan_key)
+        network = make_network(z, d + len(Mode) + 4, hidden, float_type, plan_key)
         planner = PaperPlanner(network, d, trust_radius, event_horizon, plan_horizon)
         controller = None
         if use_controller:
-            network = _network(z + d + len(Mode) + 3, 3 * d + 3 * d * rank + 2, hidden, float_type, control_key)
+            network = make_network(z + d + len(Mode) + 3, 3 * d + 3 * d * rank + 2, hidden, float_type, control_key)
             controller = PaperController(network, d, rank, u_max)
-        return PaperPolicy(planner, controller, rank, h, use_memory, descriptor_size, hidden, u_max, sample_mode)
+        return PaperPolicy(
+            planner=planner,
+            controller=controller,
+            rank=rank,
+            h=h,
+            use_memory=use_memory,
+            descriptor_size=descriptor_size,
+            hidden=hidden,
+            u_max=u_max,
+            sample_mode=sample_mode,
+        )
 
     @staticmethod
     def skeleton(settings: dict[str, Any]) -> "PaperPolicy":
@@ -210,7 +147,7 @@ class PaperPolicy(eqx.Module):
     ) -> Float[Array, " z"]:
         """z of eq. dp_assimilated_signal, with f and g already in the stage's units."""
         extras = (descriptor if self.descriptor_size else None, memory_read if self.use_memory else None)
-        return jnp.concatenate([q, p, g, f[None], _norm(g)[None], *(part for part in extras if part is not None)])
+        return jnp.concatenate([q, p, g, f[None], norm(g)[None], *(part for part in extras if part is not None)])
 
     def plan(
         self,
@@ -222,53 +159,100 @@ class PaperPolicy(eqx.Module):
         """a_s; the key is used only under `sample_mode`."""
         return self.planner(observation, lower, upper, key if self.sample_mode else None)
 
-    def control(self, observation: Float[Array, " z"], action: StageAction) -> Control:
-        """The structure of the next step and kappa_loc."""
+    def steer(self, observation: Float[Array, " z"], action: StageAction) -> Control:
+        """The structure of the next step and kappa_loc, in the stage's units."""
         if self.controller is None:
-            return _plain_control(action)
+            return plain_control(action)
         return self.controller(observation, action)
 
+    def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[PaperState, StageAction]:
+        if q.size != self.planner.d:
+            raise ValueError(f"`policy` must be for the problem's {q.size} coordinates; got one for {self.planner.d}.")
+        if self.descriptor_size:
+            raise ValueError(
+                f"`policy` must need no task descriptor, which a run does not have; got one of {self.descriptor_size}."
+            )
+        survey = Survey.blank(q)
+        state = PaperState(
+            survey=survey,
+            stage=Stage.opened(survey.scales(), survey.best),
+            memory=make_spatial_memory(q.size, q.dtype) if self.use_memory else None,
+            archive=Archive.empty(BASINS, q.size, q.dtype),
+            trusted=jnp.zeros((), bool),
+            stages=jnp.zeros((), jnp.int32),
+            key=jax.random.key_data(key),
+        )
+        zero, whole = jnp.zeros((), q.dtype), jnp.zeros((), jnp.int32)
+        hold = StageAction(whole + Mode.SETTLE, q, zero, zero, zero, whole + 1, jnp.zeros(len(Mode), q.dtype))
+        return state, hold
 
-def mode_gains(action: StageAction) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """(alpha_J beta_J(mu), alpha_R beta_R(mu)), eq. dp_mode_scaled_alphas."""
-    weights = action.mode_weights
-    beta_J, beta_R = jnp.asarray((BETA_J, BETA_R), weights.dtype) @ weights
-    return action.alpha_J * beta_J, action.alpha_R * beta_R
+    def assess(self, state: PaperState, plant: Plant, action: StageAction) -> PaperState:
+        survey = state.survey.after(plant)
+        return replace(state, survey=survey, stage=state.stage.after(plant, survey.scales()))
+
+    def begin(self, state: PaperState, plant: Plant, action: StageAction) -> tuple[PaperState, StageAction]:
+        """The clock's event (eq. dp_next_event_time)."""
+        over = jnp.ones((), jnp.int32)
+        cause = cause_of(self._signals(state, plant), over, over)
+        return self._event(state.written(plant, action.mode, cause), plant)
+
+    def control(self, state: PaperState, plant: Plant, action: StageAction) -> Drive:
+        """The controller's structure in units of f; after a reading that is not finite, a move to the anchor."""
+        scales, (kept, _) = state.stage.scales, state.momentum(plant)
+        structure, kappa_loc = self.steer(self._observation(state, plant), action)
+        kappa = scales.force * (action.kappa + kappa_loc)  # eq. dp_goal_gain_split
+        archive = state.archive if self.use_memory else None
+        potential = shaped_potential(action.anchor, kappa, archive, scales.value, action.mode)
+        radius = jnp.full_like(kappa, self.h * P_MAX * plant.q.size**0.5)
+        drive = Drive(in_units(structure, scales.force, kept), potential, radius)
+        return jax.tree.map(lambda a, b: jnp.where(plant.finite, a, b), drive, self._retreat(drive, scales.force))
+
+    def judge(self, state: PaperState, plant: Plant, action: StageAction, result: StepResult) -> Signals:
+        return self._signals(state, plant)
+
+    def follow(self, state: PaperState, plant: Plant, action: StageAction, result: StepResult) -> PaperState:
+        return replace(state, trusted=state.stage.scales.known & plant.finite)
+
+    def remember(self, state: PaperState, plant: Plant, action: StageAction, leaving: Bool[Array, ""]) -> PaperState:
+        cause = jnp.where(leaving, int(Cause.STALL), int(Cause.NONE))  # all signals count as a stall
+        return state.written(plant, action.mode, cause)
+
+    def leave(
+        self, state: PaperState, plant: Plant, action: StageAction, cause: Int[Array, ""]
+    ) -> tuple[PaperState, StageAction, Drive]:
+        state, action = self._event(state, plant)
+        anchor = jnp.where(plant.finite, action.anchor, _refuge(state, plant))
+        action = eqx.tree_at(lambda a: a.anchor, action, anchor)
+        return state, action, self.control(state, plant, action)
+
+    def _signals(self, state: PaperState, plant: Plant) -> Signals:
+        return state.stage.signals(plant, state.momentum(plant)[1])
+
+    def _observation(self, state: PaperState, plant: Plant) -> Float[Array, " z"]:
+        scales, (_, p) = state.stage.scales, state.momentum(plant)
+        f = jnp.clip((plant.f - scales.shift) / scales.value, -OBSERVED, OBSERVED)
+        g = jnp.clip(plant.g / scales.force, -OBSERVED, OBSERVED)
+        return self.observe(plant.q, p, f, g, None if state.memory is None else state.memory.read(plant.q))
+
+    def _event(self, state: PaperState, plant: Plant) -> tuple[PaperState, StageAction]:
+        """Freeze the units and plan, once memory is written (Algorithm alg:dp_event_interface)."""
+        state = replace(state, stage=Stage.opened(state.survey.scales(), plant.f), stages=state.stages + 1)
+        mode_key = state.draw_key(0) if self.sample_mode else None
+        return state, self.plan(self._observation(state, plant), mode_key, plant.lower, plant.upper)
+
+    def _retreat(self, drive: Drive, kappa: Float[Array, ""]) -> Drive:
+        """One step onto the anchor, all momentum dissipated: M = h^2 kappa I and nothing else (design, escape)."""
+        old, q_bar = drive.structure, drive.potential.q_bar
+        metric, zero = DiagonalMetric(jnp.ones_like(q_bar) / (self.h**2 * kappa)), jnp.zeros_like(kappa)
+        still = jnp.zeros_like(q_bar)
+        structure = Structure(metric, old.skew, old.dissipation, jnp.ones_like(kappa), zero, zero, still, zero)
+        flat = jax.tree.map(jnp.zeros_like, (drive.potential.memory, drive.potential.barrier))
+        return Drive(structure, ShapedPotential(q_bar, kappa, *flat), jnp.full_like(kappa, jnp.inf))
 
 
-def _plain_control(action: StageAction) -> Control:
-    alpha_J, alpha_R = mode_gains(action)
-    one, zero = jnp.ones_like(action.anchor), jnp.zeros_like(alpha_R)
-    d, dtype = one.size, one.dtype
-    damping = DissipationOperator(jnp.zeros((d, 0), dtype), one)
-    skew = SkewOperator.zero(d, dtype)
-    structure = Structure(DiagonalMetric(one), skew, damping, zero, alpha_J, alpha_R, jnp.zeros_like(one), zero)
-    return Control(structure, zero)
-
-
-def _check_integer(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"`{name}` must be an integer of at least {least}; got {value!r}.")
-
-
-def _float_type(dtype: str | None) -> jnp.dtype:
-    if dtype is None:
-        return jnp.result_type(float)
-    if dtype not in ("float32", "float64"):
-        raise ValueError(f"`dtype` must be 'float32' or 'float64'; got {dtype!r}.")
-    if dtype == "float64" and not jax.config.read("jax_enable_x64"):
-        raise ValueError("`dtype` 'float64' needs jax.enable_x64(True).")
-    return jnp.dtype(dtype)
-
-
-def _network(inputs: int, outputs: int, hidden: int, dtype: jnp.dtype, key: PRNGKeyArray) -> eqx.nn.MLP:
-    """Two hidden tanh layers; the last layer begins small."""
-    network = eqx.nn.MLP(inputs, outputs, hidden, depth=2, activation=jnp.tanh, dtype=dtype, key=key)
-    small = jax.tree.map(lambda leaf: OUTPUT_SCALE * leaf, network.layers[-1])
-    return eqx.tree_at(lambda mlp: mlp.layers[-1], network, small)
-
-
-def _norm(v: Float[Array, " d"]) -> Float[Array, ""]:
-    """Euclidean norm with a finite derivative (zero) at zero."""
-    square = jnp.sum(v * v)
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+def _refuge(state: PaperState, plant: Plant) -> Float[Array, " d"]:
+    """Where to read after a reading that is not finite."""
+    lower = jnp.where(jnp.isfinite(plant.lower), plant.lower, -REACH)
+    upper = jnp.where(jnp.isfinite(plant.upper), plant.upper, REACH)
+    anywhere = lower + jax.random.uniform(state.draw_key(1), plant.q.shape, plant.q.dtype) * (upper - lower)
+    return jnp.where(state.survey.found, 0.5 * (plant.q + state.survey.last), anywhere)

@@ -19,7 +19,7 @@ from ..events import Signals, StageAction
 from ..memory import Archive
 from .base import AbstractPolicy, Drive, Plant
 from .drift import STEP, Drift
-from .heads import Advice, ControllerHead, PlannerHead
+from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
 from .moves import KINDS, SETTLE, Credit, draw, propose
 from .universal_state import UniversalState, coordinate_features, run_features
@@ -27,11 +27,13 @@ from .universal_state import UniversalState, coordinate_features, run_features
 Scalar = Float[Array, ""]
 Flag = Bool[Array, ""]
 
-CONVERGED = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is done
+CONVERGED = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is done too
+STANDSTILL = 1e-7  # root mean square step, in internal units, at which a basin is done whatever the spread
 HOPE = 4.0  # a basin is hopeless if even this multiple of the predicted decrease would not reach the best
 HOPE_AGE = 3  # steps before the prediction is trusted
 SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
 SAME_BASIN_TWICE = 2  # in how many steps in a row
+BASIN_RADIUS = 0.05  # distance per sqrt(d) below which two bottoms are one
 SETTLE_SHARE = 0.15  # of the budget, for one settle stage
 NOISY_MISMATCH = 0.2  # mismatch of values and forces at which a stalled line speaks of noise
 NOISY = 0.5  # level of suspicion at which a run counts as noisy
@@ -174,9 +176,9 @@ class UniversalPolicy(AbstractPolicy):
         promise = -jnp.where(
             line.accepted, jnp.dot(plant.g, result.q - plant.q), line.t * jnp.dot(line.g, line.move)
         )  # decrease that the model expects of the next trial
-        spread = jnp.where(state.escapes > 0, state.spread, line.start - line.f)
         epsilon = jnp.finfo(line.f.dtype).eps
-        converged = line.accepted & (promise <= CONVERGED * spread) & (~opening | (promise <= 0))
+        tiny = rms(result.q - plant.q) <= jnp.maximum(STANDSTILL, 8.0 * epsilon)
+        converged = line.accepted & (tiny | (~opening & (promise <= CONVERGED * state.spread)))
         failed = ~line.accepted & ((line.t < SHORTEST) | (promise <= epsilon * jnp.abs(line.f)))
         hopeless = (line.f - HOPE * jnp.exp(state.advice.log_hope) * promise > state.base_f) & (line.age >= HOPE_AGE)
         revisit = (state.escapes > 0) & (line.f >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
@@ -187,27 +189,31 @@ class UniversalPolicy(AbstractPolicy):
         advancing = (action.mode == Mode.REFINE) & state.line.accepted
         return replace(state, line=state.line.followed(result.q - plant.q, advancing))
 
+    def remember(self, state: UniversalState, plant: Plant, action: StageAction, leaving: Flag) -> UniversalState:
+        line = state.line
+        apart = jnp.asarray(BASIN_RADIUS * plant.q.size**0.5, plant.q.dtype)
+        active = leaving & jnp.isfinite(line.f)
+        return replace(state, archive=state.archive.write(line.q, line.f, 1.0 / line.gamma, apart, active))
+
     def leave(
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[UniversalState, StageAction, Drive]:
         line, size = state.line, plant.q.size
         better = line.f < state.base_f
         credit = state.credit.paid(state.kind, better, state.escapes > 0)
-        gain = jnp.where(jnp.isfinite(state.base_f), jnp.abs(line.f - state.base_f), 0.1 * (line.start - line.f))
-        gain = jnp.where(jnp.isfinite(gain), gain, 0.0)
-        spread = jnp.where(state.escapes > 0, 0.8 * state.spread + 0.2 * gain, gain)
+        gain = jnp.abs(line.f - state.base_f)
+        gain = jnp.where(jnp.isfinite(gain) & (gain > 0), gain, state.spread)
+        spread = jnp.where(state.spread > 0, state.spread**0.8 * gain**0.2, gain)  # geometric, so outliers fade
         base, base_f = jnp.where(better, line.q, state.base), jnp.where(better, line.f, state.base_f)
-        known = jnp.asarray(0.05 * size**0.5, plant.q.dtype)
-        archive = state.archive.write(line.q, line.f, 1.0 / line.gamma, known, jnp.isfinite(line.f))
         noisy = (cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH)
         suspicion = jnp.where(noisy, SUSPICION, jnp.where(state.noise > NOISY, 0.0, -0.1 * SUSPICION))
         draws = draw(jax.random.fold_in(jax.random.wrap_key_data(state.key), state.escapes), size, plant.q.dtype)
-        lean = jnp.where(state.noise > NOISY, NOISY_LEAN, 0.0) * (jnp.arange(len(KINDS)) == SETTLE)
+        lean = jnp.where((state.noise > NOISY) & (jnp.arange(len(KINDS)) == SETTLE), NOISY_LEAN, 0.0)
         advice = state.advice if self.planner is None else self.planner(run_features(state, plant, credit))
         kind = credit.draw(draws.kinds, lean.astype(plant.q.dtype) + advice.kinds)
         lower = jnp.where(jnp.isfinite(plant.lower), plant.lower, -state.reach)
         upper = jnp.where(jnp.isfinite(plant.upper), plant.upper, state.reach)
-        anchor = propose(kind, draws, base, archive, lower, upper, advice.log_radius)
+        anchor = propose(kind, draws, base, state.archive, lower, upper, advice.log_radius)
         kappa = _stiffness(plant.g)
         metric = DiagonalMetric(jnp.ones_like(plant.q) / (self.h**2 * kappa))
         potential = ShapedPotential.anchored(anchor + plant.g / kappa, kappa)
@@ -220,7 +226,6 @@ class UniversalPolicy(AbstractPolicy):
             credit=credit,
             kind=kind,
             advice=advice,
-            archive=archive,
             noise=jnp.clip(state.noise + suspicion.astype(plant.q.dtype), 0.0, 1.0),
             escapes=state.escapes + 1,
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),

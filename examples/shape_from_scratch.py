@@ -1,0 +1,281 @@
+"""SHAPE for reading: the untrained `universal` policy of shapeopt in plain NumPy, one reading (f, g) a step.
+
+The plant (q, p) only ever moves by the port-Hamiltonian step `ph_step`; a stage is a limit of it. REFINE: all momentum
+is dissipated and M is a secant Hessian, hence a quasi-Newton step. ESCAPE: all momentum is dissipated and M = h^2 kappa
+I, hence a step onto the anchor. SETTLE: momentum is kept, and averages ripples and noise.
+
+Labels behind `#` are the paper's; docs/notation.md lists them. Left out of the library's version: learned heads (zero
+while untrained), the energy ledger, visits of a basin, coordinates without bounds. tests/test_from_scratch.py holds
+this file to the library, reading by reading. To see it at work: python examples/shape_from_scratch.py
+"""
+
+from collections import deque, namedtuple
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+
+REACH, H, PAIRS, BASINS = 5.0, 0.05, 10, 16  # half-width of the box inside; h of a step; sizes of the two memories
+ARMIJO, CURVATURE_FLOOR, SHORTEST = 1e-4, 1e-10, 1e-4  # enough decrease; enough curvature; a line this short failed
+STRETCH, FIRST_STEP = 4.0, 0.1  # growth of the step on negative curvature; length of the very first step, per sqrt(d)
+RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, per sqrt(d)
+CONVERGED, STANDSTILL, HOPE, HOPE_AGE = 1e-9, 1e-7, 4.0, 3  # when a basin is left; see `judge`
+SAME_BASIN, SAME_BASIN_TWICE, BASIN_RADIUS = 0.1, 2, 0.05  # when two basins are one: by value and force, by distance
+SETTLE_SHARE, BETA, FORGET, POOLED, STEP, COOLED = 0.15, 0.9, 0.9, 0.5, 0.5, 0.05  # see `settle`
+NOISY_MISMATCH, SUSPICION, NOISY, NOISY_LEAN, NOISY_STEP = 0.2, 0.3, 0.5, 0.3, 0.5  # how noise is noticed; what it does
+PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT = 2.0, 0.4, 0.8  # see `draw_kind` and `propose`
+KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior rate of success
+    ("near", 0.25, False, 0.25),
+    ("middle", 0.7, False, 0.25),
+    ("far", 2.0, False, 0.15),
+    ("few near", 0.7, True, 0.25),
+    ("few middle", 1.5, True, 0.25),
+    ("few far", 3.0, True, 0.15),
+    ("difference", 0.1, False, 0.2),
+    ("anywhere", 1.0, False, 0.15),
+    ("settle", 0.1, False, 1e-6),
+)
+DIFFERENCE, ANYWHERE, SETTLE = 6, 7, 8
+Vector = np.ndarray
+# The randomness of one escape; `share`, `pair` and `uniform` are uniform in (0, 1), the others standard normal.
+Draws = namedtuple("Draws", "kinds radius share pair normal uniform")
+
+
+def ph_step(q, p, g, inverse_M: Callable, zeta, q_bar, kappa, lower, upper, radius=np.inf) -> tuple[Vector, Vector]:
+    """The new (q, p). `zeta` is the share of p that M dissipates; Omega, D and u_port are zero while untrained."""
+    e_q = g + kappa * (q - q_bar)  # eqs. shape_efforts, shape_shaped_potential
+    p = (1 - zeta) * p - H * e_q  # eqs. shape_p_update, dp_dissipative_substep
+    move = H * inverse_M(p)  # eq. shape_q_update
+    length = np.linalg.norm(move)
+    move = move * (radius / length) if length > radius else move
+    return np.clip(q + move, lower, upper), p  # eq. dp_half_kick_plus
+
+
+def secant_product(v: Vector, pairs: deque, gamma: float) -> Vector:
+    """B^-1 v of the BFGS Hessian B by the two-loop recursion (Nocedal and Wright, algorithm 7.4)."""
+    weights = []
+    for s, y in reversed(pairs):
+        weights.append((s @ v) / (s @ y))
+        v = v - weights[-1] * y
+    v = gamma * v
+    for (s, y), weight in zip(pairs, reversed(weights), strict=True):
+        v = v + (weight - (y @ v) / (s @ y)) * s
+    return v
+
+
+def cubic_minimum(slope: float, rise: float, slope_end: float) -> float:
+    """Where the cubic with these slopes at 0 and 1, and this rise between them, has its minimum."""
+    z = slope + slope_end - 3 * rise
+    square = z * z - slope * slope_end
+    bottom = slope_end - slope + 2 * np.sqrt(max(square, 0.0))
+    return 1 - (slope_end + np.sqrt(square) - z) / bottom if square >= 0 and bottom != 0 else 0.25
+
+
+class Shape:
+    """`x` is where to read next; `tell` takes that reading in, and moves x."""
+
+    def __init__(self, x0, lower, upper, budget: int, draws: Callable[[int], Draws]):
+        self.d, self.budget, self.draws = x0.size, budget, draws
+        self.centre, self.scale = 0.5 * (lower + upper), 0.5 * (upper - lower) / REACH  # x = centre + scale q
+        self.q, self.p = (x0 - self.centre) / self.scale, np.zeros(self.d)
+        self.mode, self.age, self.horizon, self.calls = "escape", 0, 1, 0  # x0 counts as where an escape led
+        self.line, self.same = None, 0  # the basin under refinement; trials in a row that looked like the base
+        self.base, self.base_f, self.spread = self.q, np.inf, 0.0  # the best basin; how far apart basins are in value
+        self.points, self.values = [], []  # the archive of basins
+        self.kind, self.escapes, self.noise = 0, 0, 0.0  # the last two: basins left; suspicion that forces are noisy
+        self.successes, self.trials = np.zeros(len(KINDS)), np.zeros(len(KINDS))
+        self.settle_length = max(8.0, SETTLE_SHARE * budget)
+        self.log = []  # of every basin that was left: (call, cause, value, kind of the escape)
+
+    @property
+    def x(self) -> Vector:
+        return self.centre + self.scale * self.q
+
+    def tell(self, f: float, gradient: Vector) -> None:
+        """One reading and the step that it leads to (Algorithm alg:streaming_shape_compact)."""
+        finite = bool(np.isfinite(f) and np.isfinite(gradient).all())
+        f, g = (f, gradient * self.scale) if finite else (np.inf, np.zeros(self.d))
+        self.calls, self.age = self.calls + 1, self.age + 1
+        if self.mode == "refine":
+            self.take_trial(f, g, finite)
+        elif self.mode == "settle":
+            self.take_moments(g)
+        if self.noise > NOISY and f < self.base_f:  # with noise there are no bottoms, only better points
+            self.base, self.base_f = self.q, f
+        if self.age >= self.horizon:  # eq. dp_next_event_time
+            self.begin(f, g, finite)
+        q, p = self.settle(g) if self.mode == "settle" else self.refine(g)
+        cause = self.judge(g, q) if self.mode == "refine" else None
+        if cause:
+            q, p = self.leave(g, cause)
+        elif self.mode == "refine" and self.line.accepted:
+            self.line.move, self.line.t = q - self.q, 1.0
+        self.q, self.p = q, p
+
+    def begin(self, f: float, g: Vector, finite: bool) -> None:
+        """After an escape: refine, or settle first if that is its kind; after settling: refine (eq. dp_event_update)."""
+        self.age = 0
+        if self.mode == "escape" and self.kind == SETTLE and self.escapes > 0 and finite:
+            self.mode, self.horizon, self.steps, self.moments = "settle", int(self.settle_length), 0, np.zeros(self.d)
+            self.eta = STEP * (NOISY_STEP * (1 - self.calls / self.budget) ** 2 if self.noise > NOISY else 1.0)
+            return self.take_moments(g)
+        self.mode, self.horizon, self.same = "refine", np.inf, 0
+        first = FIRST_STEP * np.sqrt(self.d) / max(np.linalg.norm(g), np.finfo(float).tiny)
+        gamma = self.line.gamma if self.line else first  # B = I / gamma at first: the last basin's scale, within reason
+        self.line = SimpleNamespace(
+            q=self.q, f=f, g=g, move=np.zeros(self.d), t=1.0, accepted=True
+        )  # trials: q + t move
+        self.line.gamma, self.line.pairs = (
+            np.clip(gamma, 1e-3 * first, 10 * first),
+            deque(maxlen=min(PAIRS, self.d + 2)),
+        )
+        self.line.stretch, self.line.radius, self.line.age, self.line.mismatch = 1.0, RADIUS, 0, 0.0
+
+    def take_trial(self, f: float, g: Vector, finite: bool) -> None:
+        """A trial is the new incumbent if f fell enough; else the line from the incumbent gets shorter."""
+        line, s, y = self.line, self.q - self.line.q, g - self.line.g
+        slope, slope_end, line.age = line.g @ s, g @ s, line.age + 1
+        if finite:  # does the change of f match the work of g? If not, there is noise
+            force = np.sqrt(s @ s * max(g @ g, line.g @ line.g) / (2 * self.d))
+            error = abs(f - line.f - 0.5 * (slope + slope_end)) / (force if force > 0 else 1.0)
+            line.mismatch = 0.7 * line.mismatch + 0.3 * min(error, 1.0)
+        line.accepted = finite and f <= line.f + ARMIJO * slope
+        if not line.accepted:
+            line.t *= np.clip(cubic_minimum(slope, f - line.f, slope_end), 0.1, 0.5) if finite else 0.1
+            line.radius = line.t * np.linalg.norm(line.move) / np.sqrt(self.d)
+            return
+        if s @ y > CURVATURE_FLOOR * np.sqrt(s @ s * (y @ y)):
+            line.pairs.append((s, y))
+            line.gamma, line.stretch = s @ y / (y @ y), 1.0
+        else:  # negative curvature: go farther
+            line.gamma, line.stretch = STRETCH * line.gamma, STRETCH
+        line.q, line.f, line.g, line.radius = self.q, f, g, min(RADIUS_GROWTH * line.radius, RADIUS_MAX)
+        gap, quadratic = f - self.base_f, -0.5 * g @ (self.base - self.q)  # f - f(base), if a quadratic ends in base
+        self.same = self.same + 1 if abs(gap - quadratic) <= SAME_BASIN * abs(gap) else 0
+
+    def refine(self, g: Vector) -> tuple[Vector, Vector]:
+        """zeta = 1 and M = h^2 B / stretch: a quasi-Newton step; after a rejected trial, back onto the line."""
+        line = self.line
+        if not line.accepted:
+            return self.place(g, line.q + line.t * line.move)
+        held = ((line.q <= -REACH) & (line.g > 0)) | ((line.q >= REACH) & (line.g < 0))  # pushed against a bound
+
+        def inverse_M(v: Vector) -> Vector:
+            free = secant_product(np.where(held, 0.0, v), line.pairs, line.gamma)
+            return line.stretch / H**2 * np.where(held, line.gamma * v, free)
+
+        return ph_step(self.q, self.p, g, inverse_M, 1.0, self.q, 0.0, -REACH, REACH, line.radius * np.sqrt(self.d))
+
+    def place(self, g: Vector, target: Vector) -> tuple[Vector, Vector]:
+        """zeta = 1 and M = h^2 kappa I, the anchor shifted to make up for the force: one step, onto the target."""
+        kappa = np.linalg.norm(g) / np.sqrt(self.d) or 1.0
+        return ph_step(self.q, self.p, g, lambda v: v / (H**2 * kappa), 1.0, target + g / kappa, kappa, -REACH, REACH)
+
+    def take_moments(self, g: Vector) -> None:
+        self.steps, self.moments = self.steps + 1, FORGET * self.moments + (1 - FORGET) * g**2
+
+    def settle(self, g: Vector) -> tuple[Vector, Vector]:
+        """zeta = 1 - beta and a diagonal M from the force's second moments: steps of about eta, which falls."""
+        moments = self.moments / (1 - FORGET**self.steps)
+        moments = POOLED * np.mean(moments) + (1 - POOLED) * moments
+        eta = self.eta * COOLED ** min(self.steps / self.settle_length, 1.0)
+        inverse_mass = eta * (1 - BETA) / H**2 / np.sqrt(np.where(moments > 0, moments, 1.0))
+        zeta = 1 - BETA if self.steps > 1 else 1.0
+        return ph_step(self.q, self.p, g, lambda v: inverse_mass * v, zeta, self.q, 0.0, -REACH, REACH)
+
+    def judge(self, g: Vector, q_next: Vector) -> str | None:
+        """Why the basin is left, if it is (eq. dp_event_indicator; revisit and hopeless are ours)."""
+        line, epsilon = self.line, np.finfo(float).eps
+        if not np.isfinite(line.f):
+            return "nonfinite"
+        promise = -g @ (q_next - self.q) if line.accepted else -line.t * (line.g @ line.move)  # decrease to expect
+        tiny = np.linalg.norm(q_next - self.q) / np.sqrt(self.d) <= max(STANDSTILL, 8 * epsilon)
+        if line.accepted and (tiny or (line.age > 0 and promise <= CONVERGED * self.spread)):
+            return "converged"
+        if not line.accepted and (line.t < SHORTEST or promise <= epsilon * abs(line.f)):
+            return "stall"
+        if self.escapes > 0 and line.f >= self.base_f and self.same >= SAME_BASIN_TWICE:
+            return "revisit"
+        return "hopeless" if line.f - HOPE * promise > self.base_f and line.age >= HOPE_AGE else None
+
+    def leave(self, g: Vector, cause: str) -> tuple[Vector, Vector]:
+        """Credit the escape that led here, write the basin to the archive, draw the next escape and make it."""
+        line, better = self.line, self.line.f < self.base_f
+        if self.escapes > 0:
+            self.trials[self.kind] += 1
+            self.successes[self.kind] += better
+        gain = abs(line.f - self.base_f) if np.isfinite([line.f, self.base_f]).all() else 0.0
+        gain = gain if gain > 0 else self.spread
+        self.spread = self.spread**0.8 * gain**0.2 if self.spread > 0 else gain
+        if better:
+            self.base, self.base_f = line.q, line.f
+        if np.isfinite(line.f):
+            self.write(line.q, line.f)  # eq. dp_memory_write_rule
+        draws = self.draws(self.escapes)
+        self.kind = self.draw_kind(draws.kinds)
+        if cause == "stall" and line.mismatch > NOISY_MISMATCH:
+            self.noise = min(self.noise + SUSPICION, 1.0)
+        elif self.noise <= NOISY:
+            self.noise = max(self.noise - 0.1 * SUSPICION, 0.0)
+        self.escapes, self.mode, self.age, self.horizon = self.escapes + 1, "escape", 0, 1
+        self.log.append((self.calls, cause, line.f, KINDS[self.kind][0]))
+        return self.place(g, self.propose(draws))
+
+    def write(self, q: Vector, f: float) -> None:
+        """A basin near a known one is that one again; a new one takes a free slot, or that of a worse one."""
+        squares = [np.sum((point - q) ** 2) for point in self.points] or [np.inf]
+        slot = int(np.argmin(squares))
+        if squares[slot] > BASIN_RADIUS**2 * self.d:
+            if len(self.points) < BASINS:
+                self.points.append(q), self.values.append(np.inf)
+            slot = int(np.argmax(self.values))
+        if f < self.values[slot]:
+            self.points[slot], self.values[slot] = q, f
+
+    def draw_kind(self, normals: Vector) -> int:
+        """Thompson sampling: the kind whose rate of success, drawn from what is known of it, is the highest."""
+        weight = self.trials + PRIOR_WEIGHT
+        mean = (self.successes + PRIOR_WEIGHT * np.array([prior for *_, prior in KINDS])) / weight
+        lean = np.where((np.arange(len(KINDS)) == SETTLE) & (self.noise > NOISY), NOISY_LEAN, 0.0)
+        return int(np.argmax(mean + np.sqrt(mean * (1 - mean) / (weight + 1)) * normals + lean))
+
+    def propose(self, draws: Draws) -> Vector:
+        """The anchor q_bar of the escape, from the best basin, reflected into the box (eq. dp_subgoal)."""
+        if self.kind == ANYWHERE:
+            return REACH * (2 * draws.uniform - 1)
+        _, radius, few, _ = KINDS[self.kind]
+        share = max(0.5 * self.d, 1.0) ** draws.share / self.d if few else 1.0  # log-uniform: one coordinate to half
+        chosen = (draws.uniform < share) | (np.arange(self.d) == np.argmin(draws.uniform))
+        anchor = self.base + radius * np.exp(RADIUS_SPREAD * draws.radius) * np.where(chosen, draws.normal, 0.0)
+        if self.kind == DIFFERENCE and len(self.points) >= 3:
+            count = len(self.points)
+            i, shift = int(draws.pair[0] * count), int(draws.pair[1] * (count - 1))
+            anchor = anchor + DIFFERENCE_WEIGHT * (self.points[i] - self.points[(i + 1 + shift) % count])
+        anchor = np.where(np.abs(anchor) > REACH, 2 * np.sign(anchor) * REACH - anchor, anchor)
+        return np.clip(anchor, -REACH, REACH)
+
+
+def numpy_draws(d: int, seed: int = 0) -> Callable[[int], Draws]:
+    rng, kinds = np.random.default_rng(seed), len(KINDS)
+    n, u = rng.normal, rng.uniform
+    return lambda _: Draws(n(size=kinds), n(), u(), u(size=2), n(size=d), u(size=d))
+
+
+def rastrigin(x: Vector) -> tuple[float, Vector]:
+    """Value and gradient; the least value is 0, at the origin (eq. rastrigin_def)."""
+    return 10 * x.size + np.sum(x**2 - 10 * np.cos(2 * np.pi * x)), 2 * x + 20 * np.pi * np.sin(2 * np.pi * x)
+
+
+def main(d: int = 3, budget: int = 300) -> None:
+    shape, best = Shape(np.full(d, 3.7), np.full(d, -4.0), np.full(d, 6.0), budget, numpy_draws(d)), np.inf
+    for _ in range(budget):
+        value, gradient = rastrigin(shape.x)
+        best = min(best, value)
+        shape.tell(value, gradient)
+    for call, cause, value, kind in shape.log:
+        print(f"call {call:3d}: left a basin at value {value:9.3g} ({cause}), escape: {kind}")
+    print(f"best value after {budget} calls: {best:.3g}; {len(shape.points)} basins in the archive")
+
+
+if __name__ == "__main__":
+    main()

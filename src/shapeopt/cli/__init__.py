@@ -1,0 +1,54 @@
+"""The command line: parse, build objects, call.
+
+Importing this room brings in neither JAX nor SciPy, so that `shapeopt --help` answers at once; a command imports what
+it needs when it runs.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import tyro
+
+from .demo import Demo
+from .errors import UsageError
+from .listing import List
+from .minimize import Minimize
+
+__all__ = ["main"]
+
+Command = (
+    Annotated[Minimize, tyro.conf.subcommand("minimize")]
+    | Annotated[Demo, tyro.conf.subcommand("demo")]
+    | Annotated[List, tyro.conf.subcommand("list")]
+)
+DESCRIPTION = "Fixed-budget nonconvex minimisation."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; `argv` defaults to the process's own. Returns the exit code (0 well, 1 the objective raised, 2 a
+    wrong argument, 130 stopped by Ctrl-C)."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes)
+    command: Any = tyro.cli(Command, prog="shapeopt", description=DESCRIPTION, args=words, config=config)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode must not end a run
+    code = _run(command)
+    if code == 130 and argv is None:  # JAX, interrupted while it compiles, can crash when the process ends in order
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _run(command: Any) -> int:
+    try:
+        return command.run()
+    except UsageError as error:
+        print(f"shapeopt: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("shapeopt: stopped before the first reading", file=sys.stderr)
+        return 130

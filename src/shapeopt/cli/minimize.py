@@ -1,0 +1,209 @@
+"""`shapeopt minimize`: one objective and a budget."""
+
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from .environment import keep_compiled_code
+from .errors import UsageError, did_you_mean, raised_here, traceback_below
+from .interrupt import Interrupt
+from .objective import ImportFailed, Objective, UserFunction, make_function, make_task
+from .progress import Display, make_display
+from .record import check_writable, write_record
+
+INTERRUPTED = "Stopped by Ctrl-C; the best point seen is returned."
+
+
+def _shown(metavar: str) -> Any:
+    """How an option without a default looks in the help."""
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
+
+
+@dataclass(frozen=True)
+class Minimize:
+    """Minimise a function of yours (package.module:function) or a task of a built-in family (see `shapeopt list`)."""
+
+    objective: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="OBJECTIVE")]
+    """package.module:function, looked for in the current directory too; or the name of a family."""
+    bounds: Annotated[tuple[float, ...], _shown("LOWER UPPER ...")] = ()
+    """One pair for all coordinates, or a pair for each; families have their own."""
+    dim: Annotated[int | None, _shown("INT")] = None
+    """How many coordinates there are."""
+    x0: Annotated[tuple[float, ...], _shown("X ...")] = ()
+    """Where to start; a single number stands for all coordinates. Drawn in the bounds if not given."""
+    budget: int = 500
+    """The most calls that may be spent."""
+    jac: bool = False
+    """The function returns (value, gradient)."""
+    policy: str = "universal"
+    """A shipped policy or a path to one."""
+    seed: int = 0
+    """All randomness follows from it, a family's task and start too."""
+    rotated: bool = False
+    """Families: turn the task by a random rotation."""
+    varied: bool = False
+    """Families: vary the task's constants."""
+    law: Literal["box", "near", "paper"] = "box"
+    """Families: how the minimiser and the start are drawn."""
+    json: Annotated[Path | None, _shown("PATH")] = None
+    """Write the whole result here."""
+    quiet: bool = False
+    """No progress; print the best value alone."""
+
+    def run(self) -> int:
+        if self.json is not None:
+            check_writable(self.json)
+        if self.budget < 1:
+            raise UsageError(f"--budget must be at least 1; got {self.budget}.")
+        if self.seed < 0:
+            raise UsageError(f"--seed must not be negative; got {self.seed}.")
+        keep_compiled_code()
+        try:
+            objective = self._objective()
+        except ImportFailed as failure:
+            return _show_traceback(failure.__cause__, f"the module {failure} raised while it was imported")
+        _check_policy(self.policy)
+        return self._report(objective, attempt(objective, self.budget, self.policy, self.seed, self.quiet))
+
+    def _objective(self) -> Objective:
+        if ":" in self.objective:
+            for flag, given in (("rotated", self.rotated), ("varied", self.varied), ("law", self.law != "box")):
+                if given:
+                    raise UsageError(f"--{flag} is for families; {self.objective!r} is a function.")
+            return make_function(self.objective, self.bounds, self.dim, self.x0, self.jac)
+        for flag, given in (("bounds", bool(self.bounds)), ("jac", self.jac)):
+            if given:
+                raise UsageError(f"--{flag} is for functions; families such as {self.objective!r} bring their own.")
+        return make_task(self.objective, self.dim, self.law, self.rotated, self.varied, self.seed, self.x0)
+
+    def _report(self, objective: Objective, outcome: "Outcome") -> int:
+        """Write and print what is known, whichever way the run ended; returns the exit code."""
+        result = outcome.result
+        if self.json is not None and result is not None:
+            about: dict[str, Any] = {"objective": self.objective, "dimension": objective.dimension}
+            about |= {"budget": self.budget, "policy": self.policy, "seed": self.seed, "seconds": outcome.seconds}
+            about |= {"minimum": objective.minimum, "gap": result.fun - objective.minimum}
+            write_record(self.json, about, result)
+        if outcome.error is not None:
+            _show_traceback(outcome.error, f"{self.objective} raised")
+        elif outcome.interrupted:
+            print(f"shapeopt: stopped by Ctrl-C{'' if result else ' before the first reading'}", file=sys.stderr)
+        if result is not None:
+            self._print(objective, result, outcome.seconds)
+        return 1 if outcome.error is not None else 130 if outcome.interrupted else 0 if result.success else 1
+
+    def _print(self, objective: Objective, result: Any, seconds: float) -> None:
+        if self.quiet:
+            print(repr(float(result.fun)))
+            return
+        from rich.console import Console
+
+        from .summary import print_account, print_best
+
+        console = Console(highlight=False)
+        console.print(f"[bold]{objective.title}[/], seed {self.seed}, policy {self.policy}\n", soft_wrap=True)
+        print_best(console, result, self.budget, seconds, objective.minimum)
+        if not result.success and not result.get("partial"):
+            console.print(f"[yellow]{result.message}[/]")
+        console.print()
+        print_account(console, result)
+        if self.json is not None:
+            console.print(f"written to {self.json}", soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: its result (None if nothing was read), and the objective's own exception if that ended it."""
+
+    result: Any
+    seconds: float
+    error: BaseException | None = None
+    interrupted: bool = False
+
+
+def attempt(objective: Objective, budget: int, policy: str, seed: int, quiet: bool) -> Outcome:
+    """Minimise under a progress display; whatever ends the run, what was learned so far is kept."""
+    from ..minimizer import minimize
+
+    began = time.perf_counter()
+    display = make_display(budget, quiet)
+    watch = _Watch(display)
+    if isinstance(objective.fun, UserFunction):
+        objective.fun.interrupt = watch.interrupt
+    try:
+        with display, watch.interrupt:
+            fun, x0, bounds = objective.fun, objective.x0, objective.bounds
+            settings: dict[str, Any] = {"budget": budget, "policy": policy, "seed": seed, "jac": objective.jac}
+            result = minimize(fun, x0, bounds=bounds, callback=watch, **settings)
+    except KeyboardInterrupt as error:
+        return Outcome(watch.so_far(error), time.perf_counter() - began, interrupted=True)
+    except Exception as error:
+        own = isinstance(objective.fun, UserFunction) and error is objective.fun.raised
+        if not own and isinstance(error, ValueError) and raised_here(error):
+            raise UsageError(str(error)) from error
+        if not own:
+            raise
+        stopped = watch.interrupt.asked  # Ctrl-C reached a program that the objective had started, too
+        seconds = time.perf_counter() - began
+        return Outcome(watch.so_far(error), seconds, error=None if stopped else error, interrupted=stopped)
+    interrupted = watch.interrupt.asked and result.nfev < budget
+    if interrupted:
+        result.message = INTERRUPTED
+    return Outcome(result, time.perf_counter() - began, interrupted=interrupted)
+
+
+class _Watch:
+    """The callback: shows progress, keeps the last that was seen, and ends the run when Ctrl-C asked for it."""
+
+    def __init__(self, display: Display) -> None:
+        self.display = display
+        self.interrupt = Interrupt(display.stopping)
+        self.seen: Any = None
+
+    def __call__(self, progress: Any) -> bool:
+        self.seen = progress
+        self.display.show(progress.fun, progress.nfev, progress.mode)
+        return self.interrupt.asked
+
+    def so_far(self, error: BaseException) -> Any:
+        """The result that came with the exception, else what the callback saw last; None where nothing was read."""
+        import math
+
+        result = getattr(error, "shapeopt_result", None)
+        if result is None and self.seen is not None:
+            result = self.seen
+            result.update(success=False, minima=[], events=[])
+        if result is None or not math.isfinite(result.fun):
+            return None
+        if self.interrupt.asked or isinstance(error, KeyboardInterrupt):
+            result["message"] = INTERRUPTED
+        result["partial"] = True
+        return result
+
+
+def _check_policy(policy: str) -> None:
+    """Refuse a policy that can't be found or read before any call is spent."""
+    from ..policy import find_policy
+    from ..policy.find import SHIPPED
+
+    try:
+        find_policy(policy)
+    except ValueError as error:
+        hint = did_you_mean(policy, SHIPPED)
+        raise UsageError(
+            f"--policy {policy}: {error}" if not hint else f"no policy is called {policy!r}{hint}"
+        ) from error
+
+
+def _show_traceback(error: BaseException | None, line: str) -> int:
+    """Print the part of a traceback that is the user's, and `line`; returns the exit code."""
+    assert error is not None
+    error = error.with_traceback(traceback_below(error, UserFunction.__call__.__code__))
+    traceback.print_exception(error)
+    print(f"shapeopt: {line}", file=sys.stderr)
+    return 1

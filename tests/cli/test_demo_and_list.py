@@ -1,0 +1,92 @@
+"""`shapeopt demo` compares fairly; `shapeopt list` names all that can be named."""
+
+import json
+import re
+
+import pytest
+
+from shapeopt.cli import main
+from shapeopt.cli.demo import compare
+from shapeopt.cli.objective import make_task
+from shapeopt.cli.peer import basinhopping_best
+from shapeopt.policy.find import SHIPPED
+from shapeopt.tasks import FAMILIES
+
+
+class Spy:
+    """Stands in for the compiled objective that basinhopping calls, and notes every value given."""
+
+    def __init__(self, monkeypatch, task):
+        import jax
+
+        from shapeopt.cli import peer
+
+        pair = jax.jit(lambda x: jax.value_and_grad(task)(x))
+        self.values = []
+
+        def noted(_, x):
+            value, gradient = pair(x)
+            self.values.append(float(value))
+            return value, gradient
+
+        monkeypatch.setattr(peer, "_compiled_pair", lambda: noted)
+
+
+@pytest.mark.parametrize("budget", [1, 7, 120])
+def test_basinhopping_gets_every_call_of_the_budget_no_more_and_its_best_counts(monkeypatch, budget):
+    objective = make_task("ackley", 3, "box", rotated=True, varied=False, seed=1)
+    spy = Spy(monkeypatch, objective.fun)
+    best, calls = basinhopping_best(objective.fun, objective.x0, objective.bounds, budget, seed=0)
+    assert calls == len(spy.values) == budget
+    assert best == min(spy.values)
+    assert spy.values[0] == float(objective.fun(objective.x0)), "the same start"
+
+
+def test_a_tie_is_two_solved_runs_and_else_the_lower_gap_wins():
+    assert compare(1e-9, 1e-3) == compare(1e-3, 1e-9) == "tie"
+    assert compare(1e-9, 2.0) == compare(1.0, 2.0) == "win"
+    assert compare(2.0, 1e-9) == "loss"
+
+
+def test_the_demonstration_tells_best_minima_reasons_and_scipys_result(capsys):
+    assert main(["demo", "--seed", "3"]) == 0
+    out, err = capsys.readouterr()
+    for part in ("seed 3", "best value", "500 of 500", "distinct", "basins were left", "best so far"):
+        assert part in out
+    assert re.search(r"SciPy's basinhopping, .* best value \S+, shapeopt \S+;", " ".join(out.split()))
+    assert "500/500 calls" in err
+
+
+def test_repeated_demonstrations_count_wins_losses_and_ties(capsys):
+    assert main(["demo", "--seed", "3", "--runs", "2"]) == 0
+    out = capsys.readouterr().out
+    wins, losses, ties = map(int, re.search(r"(\d+) wins, (\d+) losses, (\d+) ties", out).groups())
+    words = re.findall(r"^ +[34] .*(win|loss|tie) *$", out, flags=re.MULTILINE)
+    assert (wins, losses, ties) == tuple(words.count(word) for word in ("win", "loss", "tie"))
+    assert wins + losses + ties == 2
+
+
+@pytest.mark.parametrize("words", [["--runs", "0"], ["--seed", "-1"]])
+def test_a_wrong_argument_of_the_demonstration_is_one_line(capsys, words):
+    assert main(["demo", *words]) == 2
+    assert words[0] in capsys.readouterr().err
+
+
+def test_the_list_as_json_names_every_family_and_policy(capsys):
+    assert main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in listed["families"]] == list(FAMILIES)
+    assert [row["name"] for row in listed["policies"]] == list(SHIPPED)
+    rows = {row["name"]: row for row in listed["families"]}
+    assert rows["ackley"]["options"] == ["rotated", "varied"] and rows["ackley"]["dimensions"] == "1 or more"
+    assert rows["lennard_jones"]["dimensions"] == "6, 18, 39, 114"
+    assert rows["navigation"]["dimensions"] == "multiples of 2"
+    assert "wells 2" in rows["double_well"]["about"]
+    assert all(row["about"] for kind in listed.values() for row in kind)
+
+
+def test_the_list_for_people_names_every_family(capsys):
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in (*FAMILIES, *SHIPPED))
+    assert max(map(len, out.splitlines())) <= 80

@@ -1,0 +1,374 @@
+"""The paper's policy in the optimizer: clock, stall, memory rule, units, ledger, and the ways in which it is found."""
+
+import functools
+from dataclasses import replace
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shapeopt
+from shapeopt.core import AbstractOptimizer, Box, Cause, Mode
+from shapeopt.dynamics import SemiImplicitStep, ShapedPotential
+from shapeopt.memory import Archive
+from shapeopt.oracles import ExactOracle
+from shapeopt.policy import PaperPolicy, PolicyFileError, UniversalPolicy, find_policy, save_policy
+from shapeopt.policy import paper_stage as stage_rules
+from shapeopt.policy.base import Plant
+from shapeopt.policy.paper_stage import Scales, Stage, in_units
+from shapeopt.policy.shaping import barrier, repulsion, shaped_potential
+from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
+
+CALLS = 100
+LOWER, UPPER = -4.0, 3.5
+# Half of the compile time: a test's runs are short.
+QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
+class Wavy(eqx.Module):
+    """a (rippled bowl) + b, not a number within `hole` of the origin."""
+
+    a: jax.Array
+    b: jax.Array
+    ripple: jax.Array
+    hole: jax.Array
+
+    def __call__(self, x):
+        value = self.a * jnp.sum(0.5 * x**2 + self.ripple * (1.0 - jnp.cos(4.0 * x))) + self.b
+        return jnp.where(jnp.sum(x**2) < self.hole**2, jnp.nan, value)
+
+
+class Seen(NamedTuple):
+    info: NamedTuple
+    p: jax.Array
+    writes: jax.Array
+
+
+class Watched(AbstractOptimizer):
+    """The optimizer, with the momentum it goes on with and the number of memory writes beside its own info."""
+
+    inner: ShapeOptimizer
+
+    def init(self, x0, box, budget, key):
+        return self.inner.init(x0, box, budget, key)
+
+    def ask(self, state):
+        return self.inner.ask(state)
+
+    def tell(self, state, reading):
+        return self.inner.tell(state, reading)
+
+    def info(self, state):
+        memory = state.policy.memory
+        writes = jnp.sum(state.policy.archive.visits) if memory is None else memory.table[0, 0]
+        return Seen(self.inner.info(state), state.p, writes)
+
+
+@functools.cache
+def untrained(seed: int = 0, **settings) -> PaperPolicy:
+    return PaperPolicy.create(key=jax.random.key(seed), **settings)
+
+
+def always(mode: Mode, policy: PaperPolicy) -> PaperPolicy:
+    """The policy with a planner that insists on one mode."""
+    biases = lambda p: p.planner.network.layers[-1].bias  # noqa: E731
+    return eqx.tree_at(biases, policy, biases(policy).at[policy.planner.d + mode].add(100.0))
+
+
+def damped(policy: PaperPolicy) -> PaperPolicy:
+    """The policy with stronger damping, so that it comes to rest within 100 calls."""
+    biases, d = (lambda p: p.controller.network.layers[-1].bias), policy.planner.d
+    return eqx.tree_at(biases, policy, biases(policy).at[2 * d : 3 * d].add(3.0))
+
+
+def _roll(static, batched, params, x0, objective, key):
+    optimizer = Watched(ShapeOptimizer(eqx.combine(params, static)))
+    side = jnp.ones_like(x0[0] if batched else x0)
+    box = Box(LOWER * side, UPPER * side, 0.5 * (LOWER + UPPER) * side, (UPPER - LOWER) / 10.0 * side)
+    one = lambda x0, key: rollout(optimizer, ExactOracle(objective), x0, box, CALLS, key, record_points=True)  # noqa: E731
+    return (jax.vmap(one) if batched else one)(x0, key)
+
+
+@functools.cache
+def _compiled():
+    return jax.jit(_roll, static_argnums=(0, 1), compiler_options=QUICK)
+
+
+def run(policy, x0, a=1.0, b=0.0, ripple=0.0, hole=0.0, key=0, batched=False):
+    """100 calls; one compilation for a kind of policy, shape and dtype, whatever weights and objective hold."""
+    params, static = eqx.partition(policy, eqx.is_array)
+    x0 = jnp.asarray(x0)
+    objective = Wavy(*(jnp.asarray(v, x0.dtype) for v in (a, b, ripple, hole)))
+    keys = jax.random.split(jax.random.key(key), len(x0)) if batched else jax.random.key(key)
+    return jax.tree.map(np.asarray, _compiled()(static, batched, params, x0, objective, keys)._replace(end=None))
+
+
+def start(d, dtype="float64"):
+    return np.linspace(2.0, 3.0, d).astype(dtype)
+
+
+def check_run(steps, mode, dtype):
+    """A run that stayed inside the box in one mode, and whose ledger closes."""
+    values, x, p, info = steps.value, steps.x, steps.info.p, steps.info.info
+    assert values.dtype == x.dtype == p.dtype == dtype
+    assert np.all(np.isfinite(values))
+    assert np.all(np.isfinite(p))
+    assert np.all((x >= LOWER) & (x <= UPPER))
+    assert len(np.unique(x, axis=0)) > CALLS // 2
+    assert np.all(info.mode[1:] == mode)
+    terms, delta = np.stack(info.ledger[:7]), info.ledger.delta_H
+    scale = np.abs(values) + np.abs(info.ledger.shaped_after) + np.abs(terms).sum(0)
+    scale[1:] += np.abs(values[:-1])
+    assert np.all(np.abs(terms.sum(0) - delta) <= 30 * np.finfo(dtype).eps * scale)
+    assert np.abs(delta).max() > 1.0
+    assert np.abs(terms[:4]).max(1).min() > 0.0  # every channel took part
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("d", [2, 20])
+def test_it_runs_inside_the_box_and_its_ledger_closes(d, mode):
+    policy = always(mode, untrained(d=d, dtype="float64"))
+    check_run(run(policy, start(d), a=300.0, b=-7.0, ripple=2.0).steps, mode, "float64")
+    smooth = run(policy, start(d), a=300.0)
+    assert mode == Mode.ESCAPE or smooth.best.value < 0.5 * smooth.steps.value[0]
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_wide_weights_run_in_narrow_floats_and_in_a_batch(mode):
+    policy = always(mode, untrained(d=1, dtype="float64"))
+    starts = np.array([[2.0], [-3.0], [2.0]], np.float32)
+    batch = run(policy, starts, a=300.0, b=-7.0, ripple=2.0, batched=True).steps
+    lanes = [jax.tree.map(lambda rows, i=i: rows[i], batch) for i in range(3)]
+    for lane in lanes:
+        check_run(lane, mode, "float32")
+    np.testing.assert_array_equal(lanes[0].x, lanes[2].x)
+    assert np.all(lanes[0].x[0] != lanes[1].x[0])
+
+
+@pytest.mark.parametrize("mode", [Mode.REFINE, Mode.ESCAPE])
+@pytest.mark.parametrize("d", [2, 20])
+def test_scaling_and_shifting_the_objective_changes_nothing_but_units(d, mode):
+    policy = always(mode, untrained(d=d, dtype="float64"))
+    plain = run(policy, start(d), ripple=1.0)
+    assert plain.steps.info.writes[-1] > 5 or mode == Mode.REFINE
+    for a, b in ((1e-5, 1e-3), (3e6, -5e8)):
+        other = run(policy, start(d), a=a, b=b, ripple=1.0)
+        np.testing.assert_allclose(other.steps.x, plain.steps.x, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(other.steps.info.p / a, plain.steps.info.p, rtol=0, atol=1e-7)
+        np.testing.assert_array_equal(other.steps.info.info.cause, plain.steps.info.info.cause)
+        dissipation = other.steps.info.info.ledger.dissipation / a
+        np.testing.assert_allclose(dissipation, plain.steps.info.info.ledger.dissipation, rtol=0, atol=1e-7)
+
+
+def test_a_start_without_any_force_does_not_fix_the_units():
+    policy = untrained(d=2, dtype="float64")
+    x = [run(policy, np.zeros(2), a=a).steps.x for a in (1.0, 1e6)]
+    assert np.abs(x[0]).max() > 1e-3
+    np.testing.assert_allclose(x[1], x[0], rtol=0, atol=1e-8)
+
+
+def test_the_clock_ends_a_stage_every_six_steps():
+    trace = run(always(Mode.SETTLE, untrained(d=2, dtype="float64")), start(2))
+    assert list(np.flatnonzero(trace.steps.info.info.cause)) == list(range(0, CALLS, 6))
+    assert set(trace.steps.info.info.cause[::6]) == {Cause.CLOCK}
+    assert trace.steps.info.writes[-1] == 0
+
+
+def predicted(trace, ripple, horizon=6):
+    """Cause and memory write of every reading, by the rules in plain NumPy, from what the trace shows of the plant."""
+    slope = (UPPER - LOWER) / 10.0
+    x, f, mode = trace.steps.x, trace.steps.value, trace.steps.info.info.mode
+    g = slope * (x + 4.0 * ripple * np.sin(4.0 * x))
+    p = np.concatenate([np.zeros_like(x[:1]), trace.steps.info.p[:-1]])
+    rms = lambda v: np.sqrt(np.mean(v**2))  # noqa: E731
+    causes, writes, opened = [], [], None
+    for k in range(len(f)):
+        quiet = stalled = converged = False
+        if opened is not None:
+            c = np.exp(np.mean([np.log(rms(row)) for row in g[: opened + 1]]))
+            quiet = k - opened >= 3 and rms(p[k] / c) <= 0.05
+            idle = f[opened] - f[opened : k + 1].min() <= 1e-3 * x.shape[1] * c
+            stalled, converged = quiet and idle and rms(g[k]) <= 0.05 * c, quiet and rms(g[k]) <= 1e-3 * c
+        clock = opened is None or k - opened >= horizon
+        cause = Cause.CONVERGED if converged else Cause.STALL if stalled else Cause.NONE
+        writes.append((cause or clock) and (mode[k] == Mode.ESCAPE or cause != Cause.NONE))
+        causes.append(Cause.CLOCK if clock else cause)
+        opened = k if causes[-1] else opened
+    return np.array(causes), np.array(writes)
+
+
+@pytest.mark.parametrize(("mode", "x0", "kinds"), [(Mode.ESCAPE, 3.0, {1}), (Mode.REFINE, 0.3, {1, 3})])
+def test_stages_end_and_memory_is_written_when_the_rules_say_so(mode, x0, kinds):
+    trace = run(damped(always(mode, untrained(d=2, dtype="float64"))), np.array([x0, 0.3]), ripple=0.3)
+    causes, writes = predicted(trace, ripple=0.3)
+    np.testing.assert_array_equal(trace.steps.info.info.cause, causes)
+    np.testing.assert_array_equal(np.diff(trace.steps.info.writes, prepend=0), writes)
+    assert set(causes) == kinds | {0}
+    assert 3 < writes.sum() < np.sum(causes != 0)
+
+
+@pytest.mark.parametrize("spoiler", [None, "force", "momentum", "progress", "patience", "units"])
+def test_a_stall_needs_low_force_low_momentum_no_progress_patience_and_known_units(spoiler):
+    big = lambda name, low, high: jnp.array(high if spoiler == name else low)  # noqa: E731
+    scales = Scales(jnp.array(0.0), jnp.array(100.0), jnp.array(200.0), jnp.array(spoiler != "units"))
+    stage = Stage(scales, jnp.array(5.0), 5.0 - big("progress", 0.1, 0.3), big("patience", 3, 2))
+    g, p, side = big("force", 4.0, 6.0) * jnp.ones(2), big("momentum", 0.04, 0.06) * jnp.ones(2), jnp.ones(2)
+    plant = Plant(side, 100.0 * p, jnp.array(5.0), g, jnp.array(True), -side, side, jnp.array(0.5))
+    signals = stage.signals(plant, p)
+    assert signals.stalled == (spoiler is None)
+    assert not signals.converged
+    slow = stage.signals(plant._replace(g=0.01 * g), p)
+    assert slow.converged == (spoiler not in ("momentum", "patience", "units"))
+
+
+def ablated(lacking: str) -> PaperPolicy:
+    return untrained(d=2, dtype="float64", event_horizon=4, sample_mode=True, **{lacking: False})
+
+
+@pytest.mark.parametrize("lacking", ["use_memory", "use_controller"])
+def test_the_ablations_run_on_a_clock_of_four(lacking):
+    policy = ablated(lacking)
+    settle, escape = (run(always(mode, policy), start(2), ripple=2.0) for mode in (Mode.SETTLE, Mode.ESCAPE))
+    assert list(np.flatnonzero(settle.steps.info.info.cause)) == list(range(0, CALLS, 4))
+    assert escape.steps.info.writes[-1] == 24  # in the no-memory ablation too, the archive keeps the stage ends
+    assert escape.best.value < escape.steps.value[0]
+    assert np.all(escape.steps.info.info.ledger.port_work == 0.0) == (lacking == "use_controller")
+
+
+def test_same_key_same_trace_and_the_key_matters_where_the_mode_is_drawn():
+    one, two, other = (run(ablated("use_memory"), start(2), ripple=1.0, key=key) for key in (0, 0, 1))
+    jax.tree.map(np.testing.assert_array_equal, one, two)
+    assert np.any(one.steps.info.info.mode != other.steps.info.info.mode)
+
+
+def test_after_a_reading_that_is_not_finite_it_goes_halfway_back():
+    trace = run(untrained(d=2, dtype="float64"), np.array([1.3, 1.0]), hole=1.0)
+    bad = ~np.isfinite(trace.steps.value)
+    assert 10 < bad.sum() < CALLS - 30
+    np.testing.assert_array_equal(trace.steps.info.info.cause[bad], Cause.NONFINITE)
+    x, good = trace.steps.x, np.flatnonzero(~bad)
+    for k in np.flatnonzero(bad[:-1]):
+        last = good[good < k].max()
+        np.testing.assert_allclose(x[k + 1], 0.5 * (x[k] + x[last]), atol=1e-12)
+
+
+def test_from_a_start_that_is_not_finite_it_looks_elsewhere():
+    trace = run(untrained(d=2, dtype="float64"), np.array([0.1, 0.1]), hole=2.0)
+    assert np.isfinite(trace.best.value)
+
+
+def test_a_cliff_moves_the_plant_by_no_more_than_its_speed_limit():
+    trace = run(untrained(d=2, dtype="float64"), start(2), ripple=1e6)
+    moves = np.linalg.norm(np.diff(trace.steps.x, axis=0), axis=1) * 10.0 / (UPPER - LOWER)
+    assert moves.max() <= 0.05 * stage_rules.P_MAX * 2**0.5 * (1 + 1e-9)
+
+
+@eqx.filter_jit
+def stepped(policy, g, p, kept, c):
+    """One step from the origin by a structure of the policy, everything but the structure's choice in units c."""
+    q, bound = jnp.zeros_like(p), jnp.full_like(p, jnp.inf)
+    z = policy.observe(q, jnp.ones_like(p), jnp.array(0.3), g, jnp.zeros(policy.planner.network.in_size - 8))
+    structure = in_units(policy.steer(z, policy.plan(z)).structure, c, kept)
+    potential = ShapedPotential.anchored(jnp.ones_like(q), 0.7 * c)
+    return SemiImplicitStep(0.05)(q, c * p, c * g, potential, structure, -bound, bound, jnp.inf, jnp.inf)
+
+
+def test_a_step_in_other_units_is_the_same_step_and_only_the_kept_momentum_acts():
+    policy = untrained(d=2, dtype="float64")
+    g, p = jnp.asarray(np.random.default_rng(0).normal(size=(2, 2)))
+    one, c, half = jnp.array(1.0), jnp.array(1e4), jnp.array(0.5)
+    base, scaled = stepped(policy, g, p, one, one), stepped(policy, g, p, one, c)
+    np.testing.assert_allclose(scaled.q, base.q, rtol=1e-12)
+    np.testing.assert_allclose(scaled.p, 1e4 * base.p, rtol=1e-12)
+    np.testing.assert_allclose(np.array(scaled.work), 1e4 * np.array(base.work), rtol=1e-11, atol=1e-10)
+    kept, smaller = stepped(policy, g, p, half, one), stepped(policy, g, 0.5 * p, one, one)
+    np.testing.assert_allclose(kept.p, smaller.p, rtol=1e-12)
+
+
+def archive_of(d):
+    archive = Archive.empty(4, d, jnp.float64)
+    for value, times in ((1.0, 1), (4.0, 3)):
+        for _ in range(times):
+            archive = archive.write(
+                jnp.full(d, value), jnp.array(value), jnp.array(1.0), jnp.array(0.1), jnp.array(True)
+            )
+    return archive
+
+
+def test_known_basins_repel_and_bar_the_way_only_in_escape():
+    archive, unit = archive_of(3), jnp.array(10.0)
+    np.testing.assert_allclose(sorted(repulsion(archive, unit).heights), [0.0, 0.0, 0.5, 0.75])
+    assert np.all(barrier(archive, unit, jnp.array(False)).heights == 0.0)
+    assert np.sum(barrier(archive, unit, jnp.array(True)).heights > 0.0) == 2
+    q = jnp.array([1.2, 1.0, 1.0])
+    pushes = [shaped_potential(q, jnp.array(0.0), archive, unit, jnp.int32(mode)).gradient(q)[0] for mode in Mode]
+    assert pushes[Mode.SETTLE] == pushes[Mode.REFINE] < 0.0
+    assert pushes[Mode.ESCAPE] < 5.0 * pushes[Mode.REFINE]
+    assert np.all(shaped_potential(q, jnp.array(0.0), None, unit, jnp.int32(Mode.ESCAPE)).gradient(q) == 0.0)
+
+
+def test_repulsion_keeps_its_share_of_the_typical_force_in_every_dimension():
+    shares = []
+    for d in (1, 25):
+        q = jnp.full(d, 0.8)
+        force = shaped_potential(
+            q, jnp.array(0.0), archive_of(d), jnp.array(float(d)), jnp.int32(Mode.ESCAPE)
+        ).gradient(q)
+        shares.append(np.linalg.norm(force) / d**0.5)
+    np.testing.assert_allclose(shares[0], shares[1], rtol=1e-12)
+
+
+SAVED = {"d": 2, "dtype": "float64", "use_controller": False}
+
+
+@pytest.fixture
+def stem(tmp_path):
+    save_policy(tmp_path / "pilot", untrained(**SAVED), {})
+    return tmp_path / "pilot"
+
+
+def test_a_saved_policy_is_found_by_its_stem_or_either_file(stem):
+    for path in (stem, f"{stem}", f"{stem}.json", f"{stem}.safetensors"):
+        found = find_policy(path)
+        assert isinstance(found, PaperPolicy)
+        assert eqx.tree_equal(found, untrained(**SAVED))
+    with jax.enable_x64(False):
+        assert eqx.tree_equal(find_policy(stem), untrained(**SAVED))
+    assert isinstance(find_policy("universal"), UniversalPolicy)
+
+
+def test_what_is_not_a_policy_is_named(stem):
+    with pytest.raises(
+        ValueError, match=r"`policy` must be one of universal or .*; got 'univrsal': univrsal\.json does"
+    ):
+        find_policy("univrsal")
+    with pytest.raises(ValueError, match="`policy` must be a name, a path or a policy; got 3"):
+        find_policy(3)
+    stem.with_name("pilot.safetensors").write_bytes(b"")
+    with pytest.raises(PolicyFileError, match="SHA-256"):
+        find_policy(stem)
+
+
+def test_minimize_runs_a_saved_policy_in_the_precision_of_its_start(stem):
+    x0 = np.array([2.0, 3.0], np.float32)
+    result = shapeopt.minimize(lambda x: (x**2).sum(), x0, bounds=(-4.0, 3.5), budget=CALLS, policy=str(stem))
+    assert result.success
+    assert result.x.dtype == np.float32
+    assert result.nfev == CALLS
+    assert result.fun < 0.2 * 13.0
+    assert result.events[0].cause == "clock"
+    assert result.minima[0].fun == result.fun
+    total = sum(result.energy[term] for term in result.energy if term != "delta_H")
+    np.testing.assert_allclose(total, result.energy["delta_H"], atol=1e-4)
+
+
+def test_a_policy_of_another_dimension_is_refused():
+    policy = untrained(d=2, dtype="float64")
+    with pytest.raises(ValueError, match="`policy` must be for the problem's 3 coordinates; got one for 2"):
+        shapeopt.minimize(lambda x: (x**2).sum(), np.ones(3), policy=policy)
+    with pytest.raises(ValueError, match="`policy` must need no task descriptor"):
+        shapeopt.minimize(lambda x: (x**2).sum(), np.ones(2), policy=replace(policy, descriptor_size=1))

@@ -1,0 +1,240 @@
+"""`shapeopt.minimize`: what it accepts, what it refuses, what it counts, what it gives back."""
+
+import subprocess
+import sys
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, OptimizeResult
+
+import shapeopt
+
+
+def rastrigin(x):
+    return jnp.sum(x * x - 10.0 * jnp.cos(2.0 * jnp.pi * x) + 10.0)
+
+
+class Counted:
+    """A NumPy objective with its gradient, an independent count, and every point it was asked at."""
+
+    def __init__(self):
+        self.points = []
+
+    def __call__(self, x):
+        x = np.asarray(x)
+        self.points.append(x.copy())
+        return float(np.sum(x * x - 10.0 * np.cos(2.0 * np.pi * x) + 10.0)), 2.0 * x + 20.0 * np.pi * np.sin(
+            2.0 * np.pi * x
+        )
+
+    def value(self, x):
+        return self(x)[0]
+
+    def gradient(self, x):
+        return 2.0 * x + 20.0 * np.pi * np.sin(2.0 * np.pi * x)
+
+
+START = np.array([3.3, -2.2])
+
+
+def test_traceable_objective_is_compiled_and_solved():
+    result = shapeopt.minimize(rastrigin, START, bounds=(-5, 5), budget=300)
+    assert isinstance(result, OptimizeResult) and result.success
+    assert result.fun < 1e-6 and result.nfev == 300
+    assert result.fun == float(rastrigin(jnp.asarray(result.x)))
+    assert result.trace.best[-1] == result.fun
+    assert np.all(np.diff(result.trace.best) <= 0)
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3, 7, 60])
+@pytest.mark.parametrize("jac", [True, None, "callable"])
+def test_host_objective_is_never_called_past_the_budget_or_outside_the_bounds(budget, jac):
+    fun = Counted()
+    call = fun if jac is True else fun.value
+    gradient = {True: True, None: None, "callable": fun.gradient}[jac]
+    result = shapeopt.minimize(call, START, bounds=[(-4, 4), (-3, 3)], budget=budget, jac=gradient)
+    assert len(fun.points) == result.nfev <= budget
+    points = np.array(fun.points)
+    assert np.all(np.abs(points) <= [4, 3])
+    assert result.success and result.fun == min(fun.value(x) for x in points)
+
+
+def test_host_and_compiled_runs_agree():
+    compiled = shapeopt.minimize(rastrigin, START, bounds=(-5, 5), budget=101)
+    stepped = shapeopt.minimize(Counted(), START, bounds=(-5, 5), budget=100, jac=True)
+    np.testing.assert_allclose(stepped.trace.value[:40], compiled.trace.value[:40], rtol=1e-5, atol=1e-8)
+
+
+def test_result_tells_minima_events_and_energy():
+    result = shapeopt.minimize(rastrigin, START, bounds=(-5, 5), budget=300)
+    values = [minimum.fun for minimum in result.minima]
+    assert len(values) > 3 and values == sorted(values) and values[0] == pytest.approx(result.fun)
+    for minimum in result.minima[:3]:
+        assert float(rastrigin(jnp.asarray(minimum.x))) == pytest.approx(minimum.fun)
+    causes = {event.cause for event in result.events}
+    assert {"clock", "hopeless"} <= causes
+    assert all(event.anchor.shape == (2,) and 0 < event.call <= 300 for event in result.events)
+    total = sum(result.energy[term] for term in result.energy if term != "delta_H")
+    np.testing.assert_allclose(total, result.energy.delta_H, atol=1e-9)
+
+
+def test_pytrees_and_matrices_keep_their_structure():
+    tree = {"a": np.zeros(3), "b": np.zeros((2, 2))}
+    result = shapeopt.minimize(lambda t: jnp.sum((t["a"] - 1.0) ** 2) + jnp.sum((t["b"] + 2.0) ** 2), tree, budget=40)
+    np.testing.assert_allclose(result.x["a"], 1.0)
+    np.testing.assert_allclose(result.x["b"], -2.0 * np.ones((2, 2)))
+    result = shapeopt.minimize(lambda m: float(np.sum((np.asarray(m) - 1.0) ** 2)), np.zeros((2, 2)), budget=200)
+    assert result.x.shape == (2, 2) and result.fun < 1e-6
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (-5, 5),
+        [(-5, 5), (-5, 5)],
+        Bounds([-5, -5], [5, 5]),
+        (np.full(2, -5.0), np.full(2, 5.0)),
+        [(-5, None), (None, 5)],
+    ],
+)
+def test_every_form_of_bounds_is_understood(bounds):
+    assert shapeopt.minimize(Counted(), START, bounds=bounds, budget=5, jac=True).nfev == 5
+
+
+def test_start_is_drawn_in_the_bounds_when_none_is_given():
+    first, second = (
+        shapeopt.minimize(rastrigin, bounds=[(2, 3), (4, 5)], budget=3, seed=s).trace.value[0] for s in (1, 2)
+    )
+    assert first != second
+
+
+def test_dtype_follows_the_start():
+    seen = []
+
+    def fun(x):
+        seen.append(x.dtype)
+        return float(np.sum(np.asarray(x) ** 2))
+
+    assert shapeopt.minimize(fun, START.astype(np.float32), budget=9).x.dtype == np.float32
+    assert shapeopt.minimize(fun, [1, 2], budget=9).x.dtype == np.float64
+    assert set(seen) == {np.dtype(np.float32), np.dtype(np.float64)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"x0": [9.0, 0.0], "bounds": (-5, 5)}, ["x0", "9.0"]),
+        ({"x0": START, "bounds": [(1, -1), (0, 1)]}, ["bounds", "[1.0, -1.0]"]),
+        ({"x0": [np.nan, 0.0]}, ["x0", "nan"]),
+        ({"x0": START, "budget": 0}, ["budget", "0"]),
+        ({"x0": START, "budget": 2.5}, ["budget", "2.5"]),
+        ({"x0": START, "on_error": "never"}, ["on_error", "never"]),
+        ({"x0": START, "policy": "no such policy"}, ["policy", "no such policy"]),
+        ({"x0": START, "noise": -1.0}, ["noise", "-1.0"]),
+        ({"x0": START, "bounds": [(0, 1)] * 3}, ["bounds", "3"]),
+        ({"x0": None}, ["x0", "bounds"]),
+        ({"x0": START, "jac": "2-point"}, ["jac", "2-point"]),
+        ({"x0": [1.0 + 2.0j]}, ["x0", "complex"]),
+    ],
+)
+def test_bad_input_is_refused_with_the_argument_and_the_value(arguments, words):
+    with pytest.raises(ValueError) as caught:
+        shapeopt.minimize(Counted(), **{"jac": True, **arguments})
+    assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("fun", "jac", "words"),
+    [
+        (lambda x: np.asarray(x) ** 2, None, ["fun", "scalar"]),
+        (lambda x: 1.0 + 2.0j, None, ["fun"]),
+        (lambda x: (1.0, np.zeros(5)), True, ["jac", "(5,)"]),
+    ],
+)
+def test_bad_answers_are_refused_with_what_was_answered(fun, jac, words):
+    with pytest.raises(ValueError) as caught:
+        shapeopt.minimize(fun, START, budget=20, jac=jac)
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_exception_passes_unchanged_with_the_best_so_far_attached():
+    class Broken(RuntimeError):
+        pass
+
+    fun = Counted()
+
+    def fragile(x):
+        if len(fun.points) == 30:
+            raise Broken("the simulator died")
+        return fun(x)
+
+    with pytest.raises(Broken) as caught:
+        shapeopt.minimize(fragile, START, bounds=(-5, 5), jac=True)
+    partial = caught.value.shapeopt_result
+    assert partial.nfev == 31 and not partial.success
+    assert partial.fun == min(fun.value(x) for x in list(fun.points))
+
+
+def test_exceptions_can_be_skipped_and_are_counted():
+    fun, failures = Counted(), []
+
+    def fragile(x):
+        if len(fun.points) % 5 == 4:
+            fun.points.append(np.asarray(x))
+            failures.append(1)
+            raise OSError("lost")
+        return fun(x)
+
+    result = shapeopt.minimize(fragile, START, bounds=(-5, 5), jac=True, budget=100, on_error="skip")
+    assert result.nfev == 100 == len(fun.points) and len(failures) > 10 and np.isfinite(result.fun)
+
+
+def test_all_bad_values_end_without_success_within_the_budget():
+    result = shapeopt.minimize(lambda x: np.nan, START, bounds=(-5, 5), budget=25)
+    assert not result.success and result.nfev <= 25 and "finite" in result.message
+
+
+@pytest.mark.parametrize("fun", [rastrigin, Counted().value])
+def test_callback_sees_progress_and_can_stop(fun):
+    seen = []
+
+    def callback(state):
+        seen.append((state.nfev, state.fun))
+        return len(seen) == 2
+
+    result = shapeopt.minimize(fun, START, bounds=(-5, 5), budget=400, callback=callback)
+    assert len(seen) == 2 and result.nfev == seen[-1][0] < 400 and "callback" in result.message
+
+
+def test_objective_that_branches_on_values_falls_back_to_the_host_within_the_budget():
+    count = []
+
+    def fun(x):
+        count.append(1)
+        return jnp.sum(x**2) if x[0] > 0 else jnp.sum(x**2) + 1.0
+
+    result = shapeopt.minimize(fun, START, bounds=(-5, 5), budget=200)
+    assert len(count) <= 200 and result.fun < 1.0
+
+
+def test_a_second_run_of_one_objective_compiles_nothing(caplog):
+    import jax
+
+    shapeopt.minimize(rastrigin, START, bounds=(-5, 5), budget=50)
+    with jax.log_compiles(True), caplog.at_level("WARNING"):
+        shapeopt.minimize(rastrigin, START + 0.1, bounds=(-5, 5), budget=80, seed=3)
+    assert not [record for record in caplog.records if "Compiling jit(stretch)" in record.message]
+
+
+def test_same_seed_gives_the_same_bytes_in_fresh_processes():
+    program = (
+        "import hashlib, numpy as np, jax.numpy as jnp, shapeopt\n"
+        "f = lambda x: jnp.sum(x * x - 10 * jnp.cos(6.283185307179586 * x) + 10)\n"
+        "r = shapeopt.minimize(f, np.full(6, 3.3), bounds=(-5, 5), budget=200, seed=4)\n"
+        "print(hashlib.sha256(r.trace.value.tobytes() + r.x.tobytes()).hexdigest())"
+    )
+    digests = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout for _ in range(2)
+    ]
+    assert digests[0] == digests[1] and len(digests[0]) > 60
