@@ -19,7 +19,7 @@ REACH, H, PAIRS, BASINS = 5.0, 0.05, 10, 16  # half-width of the box inside; h o
 ARMIJO, CURVATURE_FLOOR, SHORTEST = 1e-4, 1e-10, 1e-4  # enough decrease; enough curvature; a line this short failed
 STRETCH, FIRST_STEP = 4.0, 0.1  # growth of the step on negative curvature; length of the very first step, per sqrt(d)
 RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, per sqrt(d)
-CONVERGED, STANDSTILL, HOPE, HOPE_AGE = 1e-9, 1e-7, 4.0, 3  # when a basin is left; see `judge`
+CONVERGED, STANDSTILL, HOPE, HOPE_AGE = 1e-9, 1e-9, 4.0, 3  # when a basin is left; see `judge`
 SAME_BASIN, SAME_BASIN_TWICE, BASIN_RADIUS = 0.1, 2, 0.05  # when two basins are one: by value and force, by distance
 SETTLE_SHARE, BETA, FORGET, POOLED, STEP, COOLED = 0.15, 0.9, 0.9, 0.5, 0.5, 0.05  # see `settle`
 NOISY_MISMATCH, SUSPICION, NOISY, NOISY_LEAN, NOISY_STEP = 0.2, 0.3, 0.5, 0.3, 0.5  # how noise is noticed; what it does
@@ -113,7 +113,7 @@ class Shape:
         self.q, self.p = q, p
 
     def begin(self, f: float, g: Vector, finite: bool) -> None:
-        """After an escape: refine, or settle first if that is its kind; after settling: refine (eq. dp_event_update)."""
+        """After an escape refine, or settle first if that is its kind; after settling refine (eq. dp_event_update)."""
         self.age = 0
         if self.mode == "escape" and self.kind == SETTLE and self.escapes > 0 and finite:
             self.mode, self.horizon, self.steps, self.moments = "settle", int(self.settle_length), 0, np.zeros(self.d)
@@ -266,7 +266,7 @@ def rastrigin(x: Vector) -> tuple[float, Vector]:
     return 10 * x.size + np.sum(x**2 - 10 * np.cos(2 * np.pi * x)), 2 * x + 20 * np.pi * np.sin(2 * np.pi * x)
 
 
-def main(d: int = 3, budget: int = 300) -> None:
+def main(d: int = 3, budget: int = 500) -> None:
     shape, best = Shape(np.full(d, 3.7), np.full(d, -4.0), np.full(d, 6.0), budget, numpy_draws(d)), np.inf
     for _ in range(budget):
         value, gradient = rastrigin(shape.x)

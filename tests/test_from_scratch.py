@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shapeopt.core import Box, box
-from shapeopt.dynamics import SemiImplicitStep, secant
+from shapeopt.core import REACH, Box
+from shapeopt.dynamics.secant import CURVATURE_FLOOR
 from shapeopt.oracles import AdjointOracle
 from shapeopt.policy import UniversalPolicy, drift, line, moves, universal
 from shapeopt.rollout import rollout
@@ -23,8 +23,8 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "shape_from_scratch.py"
 READINGS = 150
 STARTS = 4
 NUDGE = 4e-15  # a few units in the last place of x, at every reading
-ROUND_OFF = 1e-9  # a run is compared until a nudge of the objective's argument has grown to this in the library itself
-AGREEMENT = 1e-5  # up to there; a rule that differs shows as a difference of order 1
+ROUND_OFF = 1e-7  # a run is compared until a nudge of the objective's argument has grown to this in the library itself
+AGREEMENT = 1e-4  # up to there; a rule that differs shows as a difference of order 1
 
 
 def rastrigin(x: jax.Array) -> jax.Array:
@@ -77,30 +77,63 @@ def load_example() -> ModuleType:
     return module
 
 
+class Runs(NamedTuple):
+    """A case in the library, one row a start: where it started, the values that it read, how many of those readings
+    round-off has not touched, and what the policy remembers at the end."""
+
+    starts: np.ndarray
+    values: np.ndarray
+    windows: np.ndarray
+    ends: np.ndarray
+
+
 @cache
-def library_runs(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Starts, values read by the library from each, and how many of those readings say more than round-off."""
-    case = CASES[name]
-    sides = np.full(case.d, case.lower), np.full(case.d, case.upper)
-    starts = np.random.default_rng(len(name)).uniform(*sides, (STARTS, case.d))
+def library_runs(d: int) -> dict[str, Runs]:
+    """The library's runs of every case in d dimensions; one compiled rollout, whose objective is a switch."""
+    names = [name for name, case in CASES.items() if case.d == d]
+    cases = [CASES[name] for name in names]
 
-    def values(x0: jax.Array, key: jax.Array, nudge: jax.Array) -> jax.Array:
-        oracle = AdjointOracle(lambda x: case.fun(x * (1.0 + nudge)))
-        return rollout(ShapeOptimizer(UniversalPolicy()), oracle, x0, Box.around(*sides), READINGS, key).steps.value
+    def run(index: jax.Array, seed: jax.Array, nudge: jax.Array, x0: jax.Array, domain: Box) -> Any:
+        oracle = AdjointOracle(lambda x: jax.lax.switch(index, [case.fun for case in cases], x * (1.0 + nudge)))
+        optimizer = ShapeOptimizer(UniversalPolicy(), record_energy=False)
+        trace = rollout(optimizer, oracle, x0, domain, READINGS, jax.random.key(seed))
+        return trace.steps.value, memory_of(trace.end.state.policy)
 
-    over_nudges = jax.vmap(values, (None, None, 0))
-    keys = jax.vmap(jax.random.key)(jnp.arange(STARTS))
-    nudges = jnp.asarray([0.0, NUDGE, -NUDGE])
-    run, *nudged = np.moveaxis(np.asarray(jax.jit(jax.vmap(over_nudges, (0, 0, None)))(starts, keys, nudges)), 1, 0)
-    apart = np.maximum.accumulate(np.max([distance(other, run) for other in nudged], axis=0), axis=-1)
-    return starts, run, np.sum(apart < ROUND_OFF, axis=-1)
+    domains = [Box.around(*sides_of(case)) for case in cases]
+    starts = [np.random.default_rng(7).uniform(*sides_of(case), (STARTS, d)) for case in cases]
+    grid = [(i, seed, nudge) for i in range(len(cases)) for seed in range(STARTS) for nudge in (0.0, NUDGE, -NUDGE)]
+    index, seeds, nudges = (jnp.asarray(column) for column in zip(*grid, strict=True))
+    x0 = jnp.asarray([starts[i][seed] for i, seed, _ in grid])
+    boxes = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(domains[i] for i, _, _ in grid))
+    runs = jax.jit(jax.vmap(run))(index, seeds, nudges, x0, boxes)
+    values, ends = (np.asarray(rows).reshape(len(cases), STARTS, 3, -1) for rows in runs)
+    apart = np.maximum.accumulate(distance(values[:, :, 1:], values[:, :, :1]).max(axis=2), axis=-1)
+    windows = np.sum(apart < ROUND_OFF, axis=-1)
+    return {name: Runs(starts[i], values[i, :, 0], windows[i], ends[i, :, 0]) for i, name in enumerate(names)}
+
+
+def memory_of(state: Any) -> jax.Array:
+    """What the library's policy remembers, as far as it decides what comes next."""
+    basin = state.line
+    numbers = (basin.f, basin.gamma, basin.t, basin.radius, basin.mismatch, state.base_f, state.spread, state.noise)
+    return jnp.concatenate([jnp.stack(numbers), state.credit.trials, state.credit.successes, state.archive.values])
+
+
+def memory_of_example(shape: Any) -> np.ndarray:
+    basin, empty = shape.line, [np.inf] * (UniversalPolicy().basins - len(shape.values))
+    numbers = (basin.f, basin.gamma, basin.t, basin.radius, basin.mismatch, shape.base_f, shape.spread, shape.noise)
+    return np.concatenate([numbers, shape.trials, shape.successes, shape.values, empty])
+
+
+def sides_of(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    return np.full(case.d, case.lower), np.full(case.d, case.upper)
 
 
 def distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Relative to 1 + |b|; zero where both are not finite, infinite where one is."""
-    both = np.isfinite(a) & np.isfinite(b)
-    apart = np.abs(np.where(both, a, 0.0) - np.where(both, b, 0.0)) / (1.0 + np.abs(np.where(both, b, 0.0)))
-    return np.where(both | (np.isnan(a) & np.isnan(b)), apart, np.inf)
+    a_known, b_known = np.isfinite(a), np.isfinite(b)
+    a, b = np.where(a_known, a, 0.0), np.where(b_known, b, 0.0)
+    return np.where(a_known == b_known, np.abs(a - b) / (1.0 + np.abs(b)), np.inf)
 
 
 @cache
@@ -115,25 +148,98 @@ def library_draws(seed: int, d: int, escape: int) -> list[np.ndarray]:
     return [np.asarray(drawn) for drawn in draws]
 
 
-def example_run(example: ModuleType, name: str, start: int, readings: int) -> tuple[np.ndarray, object]:
-    """The values that the example reads, and the example's run itself."""
+def example_run(example: ModuleType, name: str, seed: int, readings: int = READINGS) -> tuple[np.ndarray, Any]:
+    """The values that the example reads from a start of the library's, with the library's draws; and the run itself."""
     case = CASES[name]
-    draws = lambda escape: example.Draws(*library_draws(start, case.d, escape))  # noqa: E731
-    sides = np.full(case.d, case.lower), np.full(case.d, case.upper)
-    shape = example.Shape(library_runs(name)[0][start], *sides, READINGS, draws)
-    values = []
-    for _ in range(readings):
+    x0 = library_runs(case.d)[name].starts[seed]
+    draws = lambda escape: example.Draws(*library_draws(seed, case.d, escape))  # noqa: E731
+    shape = example.Shape(x0, *sides_of(case), READINGS, draws)
+    values = np.zeros(readings)
+    for i in range(readings):
         value, gradient = readings_of(name)(shape.x)
-        values.append(float(value))
+        values[i] = value
         shape.tell(float(value), np.asarray(gradient))
-    return np.array(values), shape
+    return values, shape
 
 
 def disagreements(example: ModuleType, name: str) -> Iterator[str]:
-    """Where the example leaves the library's path."""
-    _, run, windows = library_runs(name)
-    for start, window in enumerate(windows):
-        values, _ = example_run(example, name, start, window)
-        apart = distance(values, run[start, :window]) > AGREEMENT
+    """Where the example leaves the library's path, or remembers something else at its end."""
+    runs = library_runs(CASES[name].d)[name]
+    for seed, window in enumerate(runs.windows):
+        values, shape = example_run(example, name, seed, window)
+        apart = distance(values, runs.values[seed, :window]) > AGREEMENT
         if apart.any():
-            yield f"start {start}, reading {np.argmax(apart)} of {window}"
+            yield f"seed {seed}: reading {np.argmax(apart)} of {window}"
+        elif window == READINGS and (distance(memory_of_example(shape), runs.ends[seed]) > AGREEMENT).any():
+            yield f"seed {seed}: memory"
+
+
+def library_constants() -> dict[str, Any]:
+    """Every number that the library's policy names, under its name in the example."""
+    named = {
+        name: value
+        for module in (line, drift, moves, universal)
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, int | float) and name != "FOREVER"  # there, infinity
+    }
+    policy, kinds = UniversalPolicy(), tuple(tuple(kind) for kind in moves.KINDS)
+    sizes = {"REACH": REACH, "H": policy.h, "PAIRS": policy.pairs, "BASINS": policy.basins}
+    return {**named, **sizes, "CURVATURE_FLOOR": CURVATURE_FLOOR, "KINDS": kinds}
+
+
+def load_with_library_constants() -> ModuleType:
+    """Rules are compared under the library's constants, so that a constant that was tuned fails its own test only."""
+    example = load_example()
+    vars(example).update(library_constants())
+    return example
+
+
+def test_the_example_has_the_library_s_constants():
+    example = vars(load_example())
+    differ = {name: value for name, value in library_constants().items() if example.get(name) != value}
+    assert not differ, "set these in examples/shape_from_scratch.py"
+    unknown = {name for name in example if name.isupper()} - library_constants().keys()
+    assert not unknown, "the library no longer has these"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_example_reads_the_values_that_the_library_reads(name):
+    windows = library_runs(CASES[name].d)[name].windows
+    assert np.sum(windows) >= 0.3 * STARTS * READINGS, f"round-off leaves too little to compare: {windows}"
+    assert not list(disagreements(load_with_library_constants(), name))
+
+
+def test_the_runs_compared_see_every_mode_cause_and_kind_of_move():
+    causes, kinds = set(), set()
+    example = load_with_library_constants()
+    for name, case in CASES.items():
+        for seed, window in enumerate(library_runs(case.d)[name].windows):
+            _, shape = example_run(example, name, seed, window)
+            causes |= {cause for _, cause, _, _ in shape.log}
+            kinds |= {kind for _, _, _, kind in shape.log}
+    assert causes == {"nonfinite", "converged", "stall", "revisit", "hopeless"}
+    assert kinds == {kind.name for kind in moves.KINDS}
+
+
+THRESHOLDS = {"ARMIJO": 0.3, "BASINS": 8, "CURVATURE_FLOOR": 0.5, "NOISY_MISMATCH": 0.9, "SHORTEST": 0.02}
+
+
+def changed(name: str, value: Any) -> Any:
+    """By a fifth, or by one; thresholds that few readings come near are moved farther."""
+    if name == "KINDS":
+        return tuple((label, 1.2 * radius, few, prior) for label, radius, few, prior in value)
+    return THRESHOLDS.get(name, value + 1 if isinstance(value, int) else 1.2 * value)
+
+
+@pytest.mark.parametrize("name", sorted(library_constants().keys() - {"H"}))  # h cancels in all three limits
+def test_a_constant_that_differs_makes_the_example_disagree(name):
+    example = load_with_library_constants()
+    setattr(example, name, changed(name, library_constants()[name]))
+    assert any(any(disagreements(example, case)) for case in CASES)
+
+
+def test_the_example_runs_by_itself_and_finds_the_minimum(capsys):
+    load_example().main()
+    *events, last = capsys.readouterr().out.splitlines()
+    assert len(events) > 10 and all(line.startswith("call") for line in events)
+    assert float(last.split(": ")[1].split(";")[0]) < 1e-8

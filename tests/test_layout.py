@@ -19,6 +19,7 @@ ORDER = (
     ("tasks", "dynamics", "memory", "events"),
     ("oracles", "policy"),
     ("shape", "baselines"),
+    ("swarm",),
     ("rollout",),
     ("run",),
     ("training", "bench"),

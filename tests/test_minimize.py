@@ -238,3 +238,17 @@ def test_same_seed_gives_the_same_bytes_in_fresh_processes():
         subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout for _ in range(2)
     ]
     assert digests[0] == digests[1] and len(digests[0]) > 60
+
+
+def test_particles_share_budget_and_memory_and_read_alike_on_both_paths():
+    fun = Counted()
+    stepped = shapeopt.minimize(fun, START, bounds=(-5, 5), budget=202, jac=True, num_starts=4)
+    compiled = shapeopt.minimize(rastrigin, START, bounds=(-5, 5), budget=203, num_starts=4)
+    assert len(fun.points) == stepped.nfev == 202
+    np.testing.assert_allclose(stepped.trace.value[:60], compiled.trace.value[:60], rtol=1e-5, atol=1e-8)
+    starts = np.array(fun.points[-202:][:4])
+    np.testing.assert_array_equal(starts[0], START)
+    assert len(np.unique(starts, axis=0)) == 4
+    assert sum(minimum.visits for minimum in stepped.minima) > 10 and stepped.fun < 1e-6
+    with pytest.raises(ValueError, match="num_starts"):
+        shapeopt.minimize(fun, START, num_starts=0)

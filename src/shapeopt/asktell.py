@@ -15,7 +15,6 @@ from .core.problem import read_problem
 from .oracles import BudgetExhausted, HostDifferences
 from .policy import AbstractPolicy, find_policy
 from .run import Run
-from .shape import ShapeOptimizer
 
 FORMAT = "shapeopt-run-1"
 
@@ -42,12 +41,20 @@ class Shape:
         budget: int = 500,
         policy: str | AbstractPolicy = "universal",
         noise: float | None = None,
+        num_starts: int = 1,
         gradients: bool = True,
         seed: int = 0,
     ) -> None:
         problem = read_problem(x0, bounds, np.random.default_rng(seed))
-        self._settings: dict[str, Any] = {"budget": budget, "policy": policy, "noise": noise, "gradients": gradients, "seed": seed}
-        self._run = Run(ShapeOptimizer(find_policy(policy, noise)), problem, budget, seed)
+        self._settings: dict[str, Any] = {
+            "budget": budget,
+            "policy": policy,
+            "noise": noise,
+            "num_starts": num_starts,
+            "gradients": gradients,
+            "seed": seed,
+        }
+        self._run = Run(find_policy(policy, noise), problem, budget, seed, num_starts)
         self._gradients = gradients
         self._values: list[float] = []  # of the reading under way, when there are no gradients
         self._probes: np.ndarray | None = None

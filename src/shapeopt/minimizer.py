@@ -13,7 +13,6 @@ from .core.problem import Layout, Problem, read_problem
 from .oracles import AbstractOracle, AdjointOracle, BudgetExhausted, ExactOracle, HostDifferences, HostOracle
 from .policy import AbstractPolicy, find_policy
 from .run import STRETCH, Run
-from .shape import ShapeOptimizer
 
 Callback = Callable[[OptimizeResult], Any]
 
@@ -27,6 +26,7 @@ def minimize(
     jac: bool | Callable[..., Any] | None = None,
     noise: float | None = None,
     policy: str | AbstractPolicy = "universal",
+    num_starts: int = 1,
     seed: int = 0,
     callback: Callback | None = None,
     on_error: Literal["raise", "skip"] = "raise",
@@ -43,6 +43,7 @@ def minimize(
         jac: None (autodiff if `fun` computes with JAX, else value-only), True, or a callable that returns the gradient.
         noise: standard deviation of the gradient's noise; None lets the readings tell.
         policy: a shipped name, a path to a weights file, or a policy.
+        num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0.
         seed: all randomness follows from it.
         callback: called with (x, fun, nfev, mode, budget) as the run goes on: at every call of a host objective, at
             intervals of a compiled one. Returning True or raising StopIteration ends the run.
@@ -58,7 +59,7 @@ def minimize(
     if not isinstance(seed, int | np.integer):
         raise ValueError(f"`seed` must be an integer; got {seed!r}.")
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
-    run = Run(ShapeOptimizer(find_policy(policy, noise)), problem, budget, int(seed))
+    run = Run(find_policy(policy, noise), problem, budget, int(seed), num_starts)
     host = _host_oracle(fun, jac, problem, run)
     try:
         status = _drive(fun, jac, run, host, callback, on_error)
@@ -86,9 +87,10 @@ def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | 
     run.calls = spent
     with run.precision():
         state = oracle.init(jax.random.key(run.seed), spent)
-    look = STRETCH if callback is None else max(8, min(STRETCH, run.budget // 50))
-    while run.left >= oracle.cost:
-        state = run.stretch(oracle, state, min(look, run.left // oracle.cost))
+    look = STRETCH if callback is None else max(1, min(STRETCH, run.budget // (50 * run.particles)))
+    cost = oracle.cost * run.particles
+    while run.left >= cost:
+        state = run.stretch(oracle, state, min(look, run.left // cost))
         if _stops(callback, run):
             return Status.STOPPED_BY_CALLBACK
     return Status.BUDGET_SPENT
@@ -187,7 +189,7 @@ def _traces(oracle: AbstractOracle, run: Run) -> bool:
     values can't, and is then called as it is."""
     with run.precision():
         try:
-            jax.eval_shape(lambda x: oracle.measure(x, jax.random.key(0)), run.x)
+            jax.eval_shape(lambda x: oracle.measure(x, jax.random.key(0)), run.problem.x0)
         except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError):
             return False
     return True

@@ -140,8 +140,8 @@ class Stepper:
     def __init__(self, optimizer: AbstractOptimizer, state: PyTree) -> None:
         self._params, static = eqx.partition(optimizer, eqx.is_array)
         self._info = jax.tree.structure(jax.eval_shape(optimizer.info, state))
-        self._d = jax.eval_shape(optimizer.ask, state).size
-        pack, self._tell, self._unpack = _compiled_step(static, Packing.of(state))
+        self._shape = jax.eval_shape(optimizer.ask, state).shape
+        pack, self._tell, self._plain_tell, self._unpack = _compiled_step(static, Packing.of(state), self._shape)
         self._held = pack(state)
 
     @property
@@ -150,9 +150,14 @@ class Stepper:
 
     def tell(self, value: Any, gradient: Any, cost: Any) -> tuple[np.ndarray, PyTree]:
         """Take in a reading at the last x; (next x, info), both NumPy's."""
-        self._held, outcome = self._tell(self._params, self._held, value, gradient, cost)
-        outcome = np.asarray(outcome)
-        return outcome[: self._d], jax.tree.unflatten(self._info, outcome[self._d :])
+        try:
+            self._held, outcome = self._tell(self._params, self._held, value, gradient, cost)
+        except jax.errors.JaxRuntimeError:  # it does not compile into one kernel
+            self._tell = self._plain_tell
+            self._held, outcome = self._tell(self._params, self._held, value, gradient, cost)
+        outcome, points = np.asarray(outcome), math.prod(self._shape)
+        scalars = outcome[points:] if len(self._shape) == 1 else outcome[points:].reshape(-1, self._shape[0])
+        return outcome[:points].reshape(self._shape), jax.tree.unflatten(self._info, scalars)
 
 
 # XLA's CPU backend would spread the step's two hundred little kernels over its threads, which costs more than they do;
@@ -193,13 +198,13 @@ class Packing(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled_step(static: Any, packing: Packing) -> Any:
+def _compiled_step(static: Any, packing: Packing, shape: tuple[int, ...]) -> Any:
     def tell(params: PyTree, held: Any, value: Any, gradient: Any, cost: Any) -> Any:
         optimizer = eqx.combine(params, static)
         state = optimizer.tell(packing.unpack(held), Reading(value, gradient, cost))
         x = optimizer.ask(state)
-        scalars = [leaf.astype(x.dtype).reshape(1) for leaf in jax.tree.leaves(optimizer.info(state))]
-        return packing.pack(state), jnp.concatenate([x, *scalars])
+        scalars = [leaf.astype(x.dtype).reshape(-1) for leaf in jax.tree.leaves(optimizer.info(state))]
+        return packing.pack(state), jnp.concatenate([x.reshape(-1), *scalars])
 
     inner = jax.jit(tell)
 
@@ -207,16 +212,23 @@ def _compiled_step(static: Any, packing: Packing) -> Any:
         with set_xla_metadata(**ONE_KERNEL):
             return inner(*arguments)
 
-    compiled = jax.jit(one_kernel if packing.groups else tell, donate_argnums=1)
-    return jax.jit(packing.pack), compiled, jax.jit(packing.unpack)
+    plain = jax.jit(tell, donate_argnums=1)
+    single = jax.jit(one_kernel, donate_argnums=1) if packing.groups and len(shape) == 1 else plain
+    return jax.jit(packing.pack), single, plain, jax.jit(packing.unpack)
 
 
 def _read(
     optimizer: AbstractOptimizer, oracle: AbstractOracle, carry: Carry, record_points: bool
 ) -> tuple[Carry, Step]:
+    """One reading, or one round of them if the optimizer asks for several points at once."""
     x = optimizer.ask(carry.state)
-    ledger, reading = oracle.read(carry.oracle, x)
+    ledger, reading = (oracle.read if x.ndim == 1 else oracle.read_all)(carry.oracle, x)
     state = optimizer.tell(carry.state, reading)
-    best = carry.best.after(x, reading.value)
-    step = Step(reading.value, best.value, ledger.calls, x if record_points else None, optimizer.info(state))
+    rows, values = jnp.atleast_2d(x), jnp.atleast_1d(reading.value)
+    finite = jnp.where(jnp.isfinite(values), values, jnp.inf)
+    lowest = jnp.argmin(finite)
+    best = carry.best.after(rows[lowest], finite[lowest])
+    bests = jnp.minimum(carry.best.value, jax.lax.cummin(finite)).reshape(reading.value.shape)
+    calls = carry.oracle.calls + jnp.cumsum(jnp.atleast_1d(reading.cost)).reshape(reading.cost.shape)
+    step = Step(reading.value, bests, calls, x if record_points else None, optimizer.info(state))
     return Carry(state, ledger, best), step

@@ -7,12 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from .core import Box, Cause, Mode, Reading, Status
+from .core import AbstractOptimizer, Box, Mode, Reading, Status
 from .core.problem import Problem
 from .core.result import LEDGER_TERMS, RunRecord, list_minima, make_result
 from .oracles import AbstractOracle
+from .policy import AbstractPolicy, cast_policy
 from .rollout import Best, Carry, Stepper, advance, compiled_start
 from .shape import ShapeOptimizer
+from .swarm import SwarmOptimizer
 
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of events are not kept, so that memory stays O(d)
 MODE_NAMES = tuple(mode.name.lower() for mode in Mode)
@@ -22,10 +24,14 @@ STRETCH = 256  # readings between two looks at a compiled run
 class Run:
     """An optimizer's run under a budget. Every number that leaves it is NumPy's."""
 
-    def __init__(self, optimizer: ShapeOptimizer, problem: Problem, budget: int, seed: int) -> None:
-        if not isinstance(budget, int | np.integer) or isinstance(budget, bool) or budget < 1:
-            raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
+    def __init__(self, policy: AbstractPolicy, problem: Problem, budget: int, seed: int, num_starts: int = 1) -> None:
+        for name, value in (("budget", budget), ("num_starts", num_starts)):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
+        shape = ShapeOptimizer(cast_policy(policy, problem.x0.dtype))
+        optimizer: AbstractOptimizer = shape if num_starts == 1 else SwarmOptimizer(shape, int(num_starts))
         self.optimizer, self.problem, self.budget, self.seed = optimizer, problem, int(budget), seed
+        self.particles = int(num_starts)
         self.record = RunRecord()
         self.calls = 0
         self.gradients = 0
@@ -35,9 +41,10 @@ class Run:
             self.box = Box.around(problem.lower, problem.upper, problem.x0)
             key = jax.random.key(seed)
             self._state = compiled_start(optimizer)(jnp.asarray(problem.x0), self.box, self.budget, key)
+            self._points = np.atleast_2d(jax.device_get(optimizer.ask(self._state)))
         self._stepper: Stepper | None = None
+        self._round: list[Reading] = []
         self.mode = MODE_NAMES[Mode.ESCAPE]
-        self.x = problem.x0
 
     def precision(self) -> Any:
         """The context in which this run's numbers keep their dtype."""
@@ -52,45 +59,67 @@ class Run:
         with self.precision():
             return self._state if self._stepper is None else self._stepper.state
 
+    @property
+    def x(self) -> np.ndarray:
+        """The point to read next."""
+        return self._points[len(self._round)]
+
     def tell(self, reading: Reading, calls: int) -> None:
         """Take in a reading at `x` made on the host, after which `calls` calls are spent in all; moves `x`."""
-        value, x = float(reading.value), self.x
-        self.calls, self.gradients = calls, self.gradients + 1
-        if np.isfinite(value) and value < self.best:
-            self.best, self.best_x = value, x
+        value = float(reading.value)
+        self.saw(self.x, value if np.isfinite(value) else np.inf, calls)
+        self.gradients += 1
+        self._round.append(reading)
+        if len(self._round) == self.particles:
+            self._finish_round()
+
+    def _finish_round(self) -> None:
+        """The optimizer hears of the readings when every particle has its own."""
+        readings, self._round = self._round, []
+        first = self.calls - sum(int(reading.cost) for reading in readings)
         with self.precision():
             self._stepper = self._stepper or Stepper(self.optimizer, self._state)
-            self.x, info = self._stepper.tell(*reading)
-        names, row = self._columns(value, self.best, calls, info, self.x)
-        self.record.append(names, row)
-        self.mode = MODE_NAMES[int(info.mode)]
+            parts = readings[0] if self.particles == 1 else [np.stack(part) for part in zip(*readings, strict=True)]
+            points, info = self._stepper.tell(*parts)
+        self._points = np.atleast_2d(points)
+        for i, reading in enumerate(readings):
+            first += int(reading.cost)
+            own = info if self.particles == 1 else jax.tree.map(lambda column, i=i: column[i], info)
+            names, row = self._columns(float(reading.value), self.best, first, own, self._points[i])
+            self.record.append(names, row)
+        self.mode = MODE_NAMES[int(own.mode)]
 
     def saw(self, x: np.ndarray, value: float, calls: int) -> None:
         """A value that was read outside the optimizer's own readings, after which `calls` calls are spent in all."""
         self.calls = max(self.calls, calls)
         if value < self.best:
-            self.best, self.best_x = value, x
+            self.best, self.best_x = value, x.copy()
 
-    def stretch(self, oracle: AbstractOracle, oracle_state: Any, readings: int) -> Any:
-        """Up to `STRETCH` readings of a traceable oracle, compiled; returns the oracle's state."""
+    def stretch(self, oracle: AbstractOracle, oracle_state: Any, rounds: int) -> Any:
+        """Up to `STRETCH` rounds of readings of a traceable oracle, compiled; returns the oracle's state."""
         with self.precision():
             best = Best(jnp.asarray(self.best_x), jnp.asarray(self.best, self.best_x.dtype))
             carry = Carry(self._state, oracle_state, best)
-            carry, steps = advance(self.optimizer, oracle, carry, readings, STRETCH, self.keeps_points)
+            carry, steps = advance(self.optimizer, oracle, carry, rounds, STRETCH, self.keeps_points)
             self._state = carry.state
-            steps, best, self.x = jax.device_get((steps, carry.best, self.optimizer.ask(carry.state)))
-        steps = jax.tree.map(lambda rows: rows[:readings], steps)
-        self.calls, self.gradients = int(steps.calls[-1]), self.gradients + readings
+            steps, best, points = jax.device_get((steps, carry.best, self.optimizer.ask(carry.state)))
+        self._points = np.atleast_2d(points)
+        steps = jax.tree.map(lambda rows: rows[:rounds], steps)
+        next_x = None if steps.x is None else np.concatenate([steps.x[1:], points[None]]).reshape(-1, self.best_x.size)
+        flat = jax.tree.map(np.ravel, steps._replace(x=None))
+        self.calls, self.gradients = int(flat.calls[-1]), self.gradients + flat.calls.size
         self.best, self.best_x = float(best.value), best.x
-        next_x = None if steps.x is None else np.concatenate([steps.x[1:], self.x[None]])
-        names, columns = self._columns(steps.value, steps.best, steps.calls, steps.info, next_x)
+        names, columns = self._columns(flat.value, flat.best, flat.calls, flat.info, next_x)
         self.record.extend(**dict(zip(names, columns, strict=True)))
-        self.mode = MODE_NAMES[int(steps.info.mode[-1])]
+        self.mode = MODE_NAMES[int(flat.info.mode[-1])]
         return carry.oracle
 
     def result(self, status: Status) -> OptimizeResult:
         restore = self.problem.layout.restore
-        minima = list_minima(self.state.policy.archive, self.best_x, self.best, self.box, restore)
+        archive = self.state.policy.archive
+        if self.particles > 1:  # all particles hold the same one
+            archive = jax.tree.map(lambda leaf: leaf[0], archive)
+        minima = list_minima(archive, self.best_x, self.best, self.box, restore)
         return make_result(
             x=self.best_x,
             fun=self.best,
@@ -124,10 +153,3 @@ class Run:
         if self.keeps_points:
             names, entries = (*names, "next_x"), (*entries, next_x)
         return names, entries
-
-
-def last_cause(run: Run) -> str:
-    """Why the last stage that ended did so; for progress displays."""
-    causes = run.record.column("cause").astype(int)
-    ended = np.flatnonzero(causes)
-    return Cause(causes[ended[-1]]).name.lower() if ended.size else ""

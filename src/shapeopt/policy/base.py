@@ -75,3 +75,7 @@ class AbstractPolicy(eqx.Module):
         self, state: PyTree, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[PyTree, StageAction, Drive]:
         """A signal ends the stage before that step is taken: write memory, choose the next stage and its first step."""
+
+    def share(self, before: PyTree, after: PyTree) -> PyTree:
+        """States of several particles (stacked) after a round, with what they learned merged; here: nothing is."""
+        return after

@@ -28,7 +28,7 @@ Scalar = Float[Array, ""]
 Flag = Bool[Array, ""]
 
 CONVERGED = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is done too
-STANDSTILL = 1e-7  # root mean square step, in internal units, at which a basin is done whatever the spread
+STANDSTILL = 1e-9  # root mean square step, in internal units, at which a basin is done whatever the spread
 HOPE = 4.0  # a basin is hopeless if even this multiple of the predicted decrease would not reach the best
 HOPE_AGE = 3  # steps before the prediction is trusted
 SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
@@ -231,6 +231,18 @@ class UniversalPolicy(AbstractPolicy):
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
         )
         return state, _action(Mode.ESCAPE, anchor, 1), drive
+
+    def share(self, before: UniversalState, after: UniversalState) -> UniversalState:
+        """One archive and one credit for all particles; bases, lines and suspicions of noise stay their own."""
+        line, count = after.line, after.escapes.size
+        left = (after.escapes > before.escapes) & jnp.isfinite(line.f)
+        apart = jnp.asarray(BASIN_RADIUS * line.q.shape[-1] ** 0.5, line.q.dtype)
+        archive = jax.tree.map(lambda leaf: leaf[0], before.archive)
+        for i in range(count):
+            archive = archive.write(line.q[i], line.f[i], 1.0 / line.gamma[i], apart, left[i])
+        credit = jax.tree.map(lambda new, old: old[0] + jnp.sum(new - old, axis=0), after.credit, before.credit)
+        everyone = lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape))  # noqa: E731
+        return replace(after, archive=jax.tree.map(everyone, archive), credit=jax.tree.map(everyone, credit))
 
 
 def _action(mode: Int[Array, ""] | Mode, anchor: Float[Array, " d"], horizon: Int[Array, ""] | int) -> StageAction:
