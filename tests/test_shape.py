@@ -41,7 +41,7 @@ def test_ledger_of_a_whole_run_closes(dtype):
     ledger = run(skewed, START.astype(dtype)).steps.info.ledger
     terms = np.abs(np.stack([*ledger[:7], ledger.task_after, ledger.shaped_after])).sum(0)
     size = np.maximum(terms, np.roll(terms, 1))  # a step starts from the energies of the one before
-    assert np.all(np.abs(ledger.total - ledger.delta_H) <= 20 * np.finfo(dtype).eps * size)
+    assert np.all(np.abs(ledger.total - ledger.delta_H) <= 50 * np.finfo(dtype).eps * size)
     assert np.abs(ledger.dissipation).max() > 1.0
     assert np.all(ledger.dissipation <= 0)
 
@@ -53,7 +53,7 @@ def test_ledger_closes_with_trained_looking_heads_and_every_channel_active():
     ledger = run(skewed, START, policy=policy).steps.info.ledger
     terms = np.abs(np.stack([*ledger[:7], ledger.task_after, ledger.shaped_after])).sum(0)
     size = np.maximum(terms, np.roll(terms, 1))
-    assert np.all(np.abs(ledger.total - ledger.delta_H) <= 20 * np.finfo(np.float64).eps * size)
+    assert np.all(np.abs(ledger.total - ledger.delta_H) <= 50 * np.finfo(np.float64).eps * size)
     assert np.abs(ledger.port_work).max() > 1.0
 
 
@@ -137,8 +137,9 @@ def test_nan_at_the_start_is_survived():
     assert np.isfinite(trace.best.value)
 
 
-def test_exact_forces_are_never_taken_for_noisy_and_noisy_ones_are():
-    clean = run(rastrigin, START, 500).end.state.policy
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exact_forces_are_never_taken_for_noisy_and_noisy_ones_are(dtype):
+    clean = run(rastrigin, START.astype(dtype), 500).end.state.policy
     noisy = run(rastrigin, START, 500, oracle=NoisyOracle(ExactOracle(rastrigin), AdditiveNoise(5.0)))
     assert clean.noise == 0.0
     assert noisy.end.state.policy.noise > 0.5

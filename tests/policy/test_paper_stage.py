@@ -1,7 +1,6 @@
-"""The paper's policy in the optimizer: clock, stall, memory rule, units, ledger, and the ways in which it is found."""
+"""The paper's policy in the optimizer: clock, stall, memory rule, units, ledger."""
 
 import functools
-from dataclasses import replace
 from typing import NamedTuple
 
 import equinox as eqx
@@ -10,16 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import shapeopt
 from shapeopt.core import AbstractOptimizer, Box, Cause, Mode
 from shapeopt.dynamics import SemiImplicitStep, ShapedPotential
-from shapeopt.memory import Archive
 from shapeopt.oracles import ExactOracle
-from shapeopt.policy import PaperPolicy, PolicyFileError, UniversalPolicy, find_policy, save_policy
+from shapeopt.policy import PaperPolicy
 from shapeopt.policy import paper_stage as stage_rules
 from shapeopt.policy.base import Plant
 from shapeopt.policy.paper_stage import Scales, Stage, in_units
-from shapeopt.policy.shaping import barrier, repulsion, shaped_potential
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
 
@@ -296,82 +292,3 @@ def test_a_step_in_other_units_is_the_same_step_and_only_the_kept_momentum_acts(
     np.testing.assert_allclose(np.array(scaled.work), 1e4 * np.array(base.work), rtol=1e-11, atol=1e-10)
     kept, smaller = stepped(policy, g, p, half, one), stepped(policy, g, 0.5 * p, one, one)
     np.testing.assert_allclose(kept.p, smaller.p, rtol=1e-12)
-
-
-def archive_of(d):
-    """A basin at (1, ..., 1), seen once, one at (4, ..., 4), seen three times, and two empty slots."""
-    points = np.outer([1.0, 4.0, 0.0, 0.0], np.ones(d))
-    return Archive(*map(jnp.asarray, (points, [1.0, 2.0, np.inf, np.inf], np.int32([1, 3, 0, 0]), np.ones(4))))
-
-
-@jax.jit
-def push(archive, q, unit, mode):
-    return shaped_potential(q, jnp.zeros_like(unit), archive, unit, mode).gradient(q)
-
-
-def test_known_basins_repel_and_bar_the_way_only_in_escape():
-    archive, unit, q = archive_of(3), jnp.array(10.0), jnp.array([1.2, 1.0, 1.0])
-    np.testing.assert_allclose(sorted(repulsion(archive, unit).heights), [0.0, 0.0, 0.5, 0.75])
-    assert np.all(barrier(archive, unit, jnp.array(False)).heights == 0.0)
-    assert np.sum(barrier(archive, unit, jnp.array(True)).heights > 0.0) == 2
-    pushes = [push(archive, q, unit, jnp.int32(mode))[0] for mode in Mode]
-    assert pushes[Mode.SETTLE] == pushes[Mode.REFINE] < 0.0
-    assert pushes[Mode.ESCAPE] < 5.0 * pushes[Mode.REFINE]
-    assert np.all(push(None, q, unit, jnp.int32(Mode.ESCAPE)) == 0.0)
-
-
-def test_repulsion_keeps_its_share_of_the_typical_force_in_every_dimension():
-    forces = [push(archive_of(d), jnp.full(d, 0.8), jnp.array(float(d)), jnp.int32(Mode.ESCAPE)) for d in (1, 25)]
-    np.testing.assert_allclose(np.abs(forces[0][0]), np.linalg.norm(forces[1]) / 5.0, rtol=1e-12)
-
-
-SAVED = {"d": 2, "dtype": "float64", "use_controller": False}
-
-
-@pytest.fixture
-def stem(tmp_path):
-    save_policy(tmp_path / "pilot", untrained(**SAVED), {})
-    return tmp_path / "pilot"
-
-
-def test_a_saved_policy_is_found_by_its_stem_or_either_file(stem):
-    for path in (stem, f"{stem}", f"{stem}.json", f"{stem}.safetensors"):
-        found = find_policy(path)
-        assert isinstance(found, PaperPolicy)
-        assert eqx.tree_equal(found, untrained(**SAVED))
-    with jax.enable_x64(False):
-        assert eqx.tree_equal(find_policy(stem), untrained(**SAVED))
-    assert isinstance(find_policy("universal"), UniversalPolicy)
-
-
-def test_what_is_not_a_policy_is_named(stem):
-    with pytest.raises(
-        ValueError, match=r"`policy` must be one of universal or .*; got 'univrsal': univrsal\.json does"
-    ):
-        find_policy("univrsal")
-    with pytest.raises(ValueError, match="`policy` must be a name, a path or a policy; got 3"):
-        find_policy(3)
-    stem.with_name("pilot.safetensors").write_bytes(b"")
-    with pytest.raises(PolicyFileError, match="SHA-256"):
-        find_policy(stem)
-
-
-def test_minimize_runs_a_saved_policy_in_the_precision_of_its_start(stem):
-    x0 = np.array([2.0, 3.0], np.float32)
-    result = shapeopt.minimize(lambda x: (x**2).sum(), x0, bounds=(-4.0, 3.5), budget=CALLS, policy=str(stem))
-    assert result.success
-    assert result.x.dtype == np.float32
-    assert result.nfev == CALLS
-    assert result.fun < 0.2 * 13.0
-    assert result.events[0].cause == "clock"
-    assert result.minima[0].fun == result.fun
-    total = sum(result.energy[term] for term in result.energy if term != "delta_H")
-    np.testing.assert_allclose(total, result.energy["delta_H"], atol=1e-4)
-
-
-def test_a_policy_of_another_dimension_is_refused():
-    policy = untrained(d=2, dtype="float64")
-    with pytest.raises(ValueError, match="`policy` must be for the problem's 3 coordinates; got one for 2"):
-        shapeopt.minimize(lambda x: (x**2).sum(), np.ones(3), policy=policy)
-    with pytest.raises(ValueError, match="`policy` must need no task descriptor"):
-        shapeopt.minimize(lambda x: (x**2).sum(), np.ones(2), policy=replace(policy, descriptor_size=1))

@@ -134,6 +134,11 @@ class Line(eqx.Module):
     def target(self) -> Vector:
         return self.q + self.t * self.move
 
+    @property
+    def promise(self) -> Scalar:
+        """Decrease that the incumbent's force expects of the next trial on the line."""
+        return -self.t * jnp.dot(self.g, self.move)
+
 
 def _cubic_minimum(slope: Scalar, rise: Scalar, slope_end: Scalar) -> Scalar:
     """Minimum in t of the cubic with value 0 and `slope` at t = 0, `rise` and `slope_end` at t = 1; else 1/4."""

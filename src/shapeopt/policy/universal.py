@@ -173,9 +173,7 @@ class UniversalPolicy(AbstractPolicy):
     def judge(self, state: UniversalState, plant: Plant, action: StageAction, result: StepResult) -> Signals:
         line, refining = state.line, action.mode == Mode.REFINE
         opening = line.age == 0
-        promise = -jnp.where(
-            line.accepted, jnp.dot(plant.g, result.q - plant.q), line.t * jnp.dot(line.g, line.move)
-        )  # decrease that the model expects of the next trial
+        promise = jnp.where(line.accepted, -jnp.dot(plant.g, result.q - plant.q), line.promise)
         epsilon = jnp.finfo(line.f.dtype).eps
         tiny = rms(result.q - plant.q) <= jnp.maximum(STANDSTILL, 8.0 * epsilon)
         converged = line.accepted & (tiny | (~opening & (promise <= CONVERGED * state.spread)))
@@ -205,7 +203,8 @@ class UniversalPolicy(AbstractPolicy):
         gain = jnp.where(jnp.isfinite(gain) & (gain > 0), gain, state.spread)
         spread = jnp.where(state.spread > 0, state.spread**0.8 * gain**0.2, gain)  # geometric, so outliers fade
         base, base_f = jnp.where(better, line.q, state.base), jnp.where(better, line.f, state.base_f)
-        noisy = (cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH)
+        round_off = 1e3 * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
+        noisy = (cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH) & (line.promise > round_off)
         suspicion = jnp.where(noisy, SUSPICION, jnp.where(state.noise > NOISY, 0.0, -0.1 * SUSPICION))
         draws = draw(jax.random.fold_in(jax.random.wrap_key_data(state.key), state.escapes), size, plant.q.dtype)
         lean = jnp.where((state.noise > NOISY) & (jnp.arange(len(KINDS)) == SETTLE), NOISY_LEAN, 0.0)
