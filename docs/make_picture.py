@@ -1,6 +1,6 @@
 """Draws docs/images/overview.png: one run on its landscape, and many runs beside SciPy's basinhopping.
 
-    python docs/make_picture.py
+python docs/make_picture.py
 """
 
 from pathlib import Path

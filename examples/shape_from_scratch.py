@@ -213,7 +213,8 @@ class Shape:
             self.write(line.q, line.f)  # eq. dp_memory_write_rule
         draws = self.draws(self.escapes)
         self.kind = self.draw_kind(draws.kinds)
-        if cause == "stall" and line.mismatch > NOISY_MISMATCH:
+        round_off = 1e3 * np.finfo(float).eps * abs(line.f)
+        if cause == "stall" and line.mismatch > NOISY_MISMATCH and -line.t * (line.g @ line.move) > round_off:
             self.noise = min(self.noise + SUSPICION, 1.0)
         elif self.noise <= NOISY:
             self.noise = max(self.noise - 0.1 * SUSPICION, 0.0)

@@ -22,11 +22,18 @@ def citations(text: str) -> set[str]:
     return equations | {f"tab:{label}" for label in TABLES.findall(text)} | set(OTHERS.findall(text))
 
 
+def rows_of(text: str, columns: int) -> list[list[str]]:
+    """Cells of the rows of all tables with so many columns, without their heads."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+    return [row for row in rows if len(row) == columns and row[0] not in ("paper", "label")]
+
+
 def listed() -> dict[str, str]:
     """Label -> file, from the table of labels."""
-    table = NOTATION.split("## Labels that the code cites")[1].split("\n## ")[0]
-    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines() if row.startswith("| ")]
-    return {label: place.strip("`") for label, _, place in rows[1:]}
+    return {label: place.strip("`") for label, _, place in rows_of(NOTATION, 3)}
+
+
+SYMBOLS = rows_of(NOTATION, 5)
 
 
 @pytest.mark.parametrize(
@@ -54,17 +61,11 @@ def test_a_listed_label_is_cited_where_the_list_says(label):
     assert label in citations((PACKAGE / listed()[label]).read_text())
 
 
-@pytest.mark.parametrize("row", [row for row in NOTATION.splitlines() if re.match(r"\|.*`\w+(/\w+)*\.py`", row)])
-def test_a_row_names_files_that_exist_and_labels_that_are_listed(row):
-    cells = [cell.strip() for cell in row.split("|")[1:-1]]
-    assert all((PACKAGE / name).is_file() for name in re.findall(r"`([\w/]+\.py)`", row))
-    if len(cells) == 5 and cells[4] != "–":
-        assert set(cells[4].split(", ")) <= listed().keys()
-
-
-@pytest.mark.parametrize("row", [row for row in NOTATION.splitlines() if row.count("|") == 6 and ".py`" in row])
-def test_the_names_of_a_row_are_in_its_files(row):
-    _, names, files, _, _ = (cell.strip() for cell in row.split("|")[1:-1])
-    text = "".join((PACKAGE / name).read_text() for name in re.findall(r"`([\w/]+\.py)`", files))
+@pytest.mark.parametrize("row", SYMBOLS, ids=lambda row: row[1])
+def test_a_symbol_s_names_files_and_labels_are_real(row):
+    _, names, files, _, labels = row
+    paths = [PACKAGE / name for name in re.findall(r"`([\w/]+\.py)`", files)] or sorted(PACKAGE.rglob("*.py"))
+    text = "\n".join(path.read_text() for path in paths)
     for name in re.findall(r"`([\w.]+)`", names):
-        assert re.search(rf"\b{name.rpartition('.')[2]}\b", text), name
+        assert re.search(rf"\b{name.rpartition('.')[2]}\b", text), f"{name} is not in {files}"
+    assert set(re.findall(LABEL, labels)) <= listed().keys()

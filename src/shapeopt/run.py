@@ -10,6 +10,7 @@ from scipy.optimize import OptimizeResult
 from .core import AbstractOptimizer, Box, Mode, Reading, Status
 from .core.problem import Problem
 from .core.result import LEDGER_TERMS, RunRecord, list_minima, make_result
+from .dynamics import SemiImplicitStep
 from .oracles import AbstractOracle
 from .policy import AbstractPolicy, cast_policy
 from .rollout import Best, Carry, Stepper, advance, compiled_start
@@ -28,7 +29,7 @@ class Run:
         for name, value in (("budget", budget), ("num_starts", num_starts)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
-        shape = ShapeOptimizer(cast_policy(policy, problem.x0.dtype))
+        shape = ShapeOptimizer(cast_policy(policy, problem.x0.dtype), SemiImplicitStep(policy.h))
         optimizer: AbstractOptimizer = shape if num_starts == 1 else SwarmOptimizer(shape, int(num_starts))
         self.optimizer, self.problem, self.budget, self.seed = optimizer, problem, int(budget), seed
         self.particles = int(num_starts)

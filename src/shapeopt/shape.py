@@ -58,6 +58,10 @@ class ShapeOptimizer(AbstractOptimizer):
     step: AbstractStep = SemiImplicitStep()
     record_energy: bool = eqx.field(static=True, default=True)
 
+    def __check_init__(self):
+        if self.step.h != self.policy.h:
+            raise ValueError(f"`step` must have the policy's h = {self.policy.h}; got h = {self.step.h}.")
+
     def init(self, x0: Float[Array, " d"], box: Box, budget: int, key: PRNGKeyArray) -> ShapeState:
         q = jnp.clip(box.inward(x0), box.q_lower, box.q_upper)
         policy, action = self.policy.init(q, budget, key)
@@ -140,7 +144,11 @@ def _cond(condition: Bool[Array, ""], branch: Callable[[], PyTree], old: PyTree)
         changed[:] = [i for i, (new, leaf) in enumerate(zip(after, before, strict=True)) if new is not leaf]
 
     jax.eval_shape(note)
-    taken = lambda: [jax.tree.leaves(branch())[i] for i in changed]  # noqa: E731
+
+    def taken() -> list[Array]:
+        after = jax.tree.leaves(branch())
+        return [after[i] for i in changed]
+
     after = jax.lax.cond(condition, taken, lambda: [before[i] for i in changed])
     for i, leaf in zip(changed, after, strict=True):
         before[i] = leaf

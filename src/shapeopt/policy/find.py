@@ -1,7 +1,9 @@
 """From what a user says to a policy: a shipped name, a path, or the object itself."""
 
+import functools
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -10,7 +12,8 @@ from .base import AbstractPolicy
 from .universal import UniversalPolicy
 from .weights import PolicyFileError, load_policy
 
-SHIPPED = ("universal",)
+FOLDER = Path(__file__).parent / "shipped"
+SHIPPED = tuple(sorted(card.stem for card in FOLDER.glob("*.json")))
 
 
 def find_policy(policy: str | os.PathLike | AbstractPolicy, noise: float | None = None) -> AbstractPolicy:
@@ -27,8 +30,8 @@ def find_policy(policy: str | os.PathLike | AbstractPolicy, noise: float | None 
 
 
 def _named(name: str | os.PathLike) -> eqx.Module:
-    if name == "universal":
-        return UniversalPolicy()
+    if name in SHIPPED:
+        return _shipped(str(name))
     try:
         with jax.enable_x64(True):  # weights keep the precision in which they were saved; the run casts them to its own
             return load_policy(name)
@@ -39,3 +42,9 @@ def _named(name: str | os.PathLike) -> eqx.Module:
                 f"`policy` must be one of {known} or a saved policy's path; got {name!r}: {error}"
             ) from error
         raise
+
+
+@functools.cache
+def _shipped(name: str) -> eqx.Module:
+    policy = load_policy(FOLDER / name)
+    return policy.pruned() if isinstance(policy, UniversalPolicy) else policy

@@ -7,6 +7,9 @@ from typing import Any
 import equinox as eqx
 
 from .paper import PaperPolicy
+from .universal import UniversalPolicy
 
 # kind on the card -> the policy of the card's settings with jax.ShapeDtypeStruct in place of arrays
-POLICY_KINDS: Mapping[str, Callable[[dict[str, Any]], eqx.Module]] = MappingProxyType({"paper": PaperPolicy.skeleton})
+POLICY_KINDS: Mapping[str, Callable[[dict[str, Any]], eqx.Module]] = MappingProxyType(
+    {"paper": PaperPolicy.skeleton, "universal": UniversalPolicy.skeleton}
+)
