@@ -3,9 +3,15 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+import shapeopt
 from shapeopt.core import Box
+from shapeopt.oracles import ExactOracle
+from shapeopt.policy import UniversalPolicy
+from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import AbstractFamily, AbstractTask, cube
 
 TIMES = tuple(0.25 * i for i in range(20))
@@ -54,6 +60,16 @@ def main() -> None:
     values = jax.vmap(lambda task, q: task(q))(tasks, starts)
     at_truth = jax.vmap(lambda task: task(task.minimiser))(tasks)
     print(f"mean misfit at the start {jnp.mean(values):.3f}, at the truth {jnp.mean(at_truth):.3f}")
+
+    task = Decay().sample(jax.random.key(2))  # a task is an objective like any other
+    result = shapeopt.minimize(task, np.asarray(task.start(jax.random.key(3))), bounds=(task.box.lower, task.box.upper))
+    print(f"one of them, {result.nfev} calls: misfit {result.fun:.1e}, distance {task.distance(result.x):.1e}")
+
+    def solve(task, q, key):
+        return rollout(ShapeOptimizer(UniversalPolicy()), ExactOracle(task), q, task.box, 40, key).best.value
+
+    found = jax.jit(jax.vmap(solve))(tasks, starts, keys)
+    print(f"all thousand at once, 40 calls each: median misfit {jnp.median(found):.1e}")
 
 
 if __name__ == "__main__":

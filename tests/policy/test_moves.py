@@ -1,0 +1,50 @@
+"""Kinds of move: they stay in the box, few means few, and credit goes where it is earned."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from shapeopt.memory import Archive
+from shapeopt.policy.moves import ANYWHERE, KINDS, Credit, draw, propose
+
+D = 40
+LOWER, UPPER = -5.0 * jnp.ones(D), 5.0 * jnp.ones(D)
+
+
+def anchors(kind, base, count=200):
+    archive = Archive.empty(4, D, jnp.float64)
+    for i in range(3):
+        true = jnp.ones((), bool)
+        archive = archive.write(i * jnp.ones(D), jnp.asarray(float(i)), jnp.asarray(1.0), jnp.asarray(0.1), true)
+    one = lambda key: propose(  # noqa: E731
+        jnp.asarray(kind), draw(key, D, jnp.float64), base, archive, LOWER, UPPER, jnp.zeros(())
+    )
+    return np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(kind), count)))
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+def test_anchors_stay_in_the_box_from_a_corner(kind):
+    points = anchors(kind, 4.9 * jnp.ones(D))
+    assert np.all((points >= -5.0) & (points <= 5.0)) and np.isfinite(points).all()
+    assert len(np.unique(points, axis=0)) == len(points)
+
+
+@pytest.mark.parametrize("kind", [i for i, kind in enumerate(KINDS) if kind.few])
+def test_few_means_at_most_about_half_of_the_coordinates_and_at_least_one(kind):
+    moved = (anchors(kind, jnp.zeros(D)) != 0.0).sum(axis=1)
+    assert moved.min() >= 1 and moved.max() < 0.8 * D and np.median(moved) < 0.3 * D
+
+
+def test_anywhere_covers_the_box_without_favouring_its_centre():
+    points = anchors(ANYWHERE, jnp.zeros(D), 400)
+    assert abs(points.mean()) < 0.1 and abs(points.std() - 10.0 / 12**0.5) < 0.1
+
+
+def test_a_kind_that_pays_is_drawn_more_often():
+    credit = Credit.blank(jnp.float64)
+    for i in range(40):
+        credit = credit.paid(jnp.asarray(i % 4), jnp.asarray(i % 4 == 2), jnp.ones((), bool))
+    normals = jax.random.normal(jax.random.key(0), (500, len(KINDS)), jnp.float64)
+    kinds = np.asarray(jax.vmap(lambda n: credit.draw(n, jnp.zeros(len(KINDS))))(normals))
+    assert np.mean(kinds == 2) > 0.8
