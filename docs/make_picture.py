@@ -15,7 +15,7 @@ import shapeopt
 from shapeopt.tasks import StartLaw, make_family
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 COLOURS = {"refine": "#0072B2", "escape": "#D55E00", "settle": "#009E73"}  # Okabe and Ito: safe for the colour-blind
 BUDGET, RUNS = 500, 20
@@ -87,7 +87,7 @@ def race(axes) -> None:
         middle, low, high = np.median(gaps, 0), *np.quantile(gaps, [0.25, 0.75], axis=0)
         axes.semilogy(np.arange(1, BUDGET + 1), middle, color=colour, label=f"{name} (median of {RUNS})")
         axes.fill_between(np.arange(1, BUDGET + 1), low, high, color=colour, alpha=0.2, lw=0)
-    axes.set(title="Rotated Ackley, d = 20, uniform starts", xlabel="calls", ylabel="best value − minimum")
+    axes.set(title="Rotated Ackley, d = 20, uniform starts", xlabel="calls", ylabel="best value less minimum")
     axes.legend(fontsize=8)
 
 

@@ -15,11 +15,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-REACH, H, PAIRS, BASINS = 5.0, 0.05, 10, 16  # half-width of the box inside; h of a step; sizes of the two memories
+REACH, H, PAIRS, BASINS = 5.0, 0.05, 12, 16  # half-width of the box inside; h of a step; sizes of the two memories
 ARMIJO, CURVATURE_FLOOR, SHORTEST = 1e-4, 1e-10, 1e-4  # enough decrease; enough curvature; a line this short failed
 STRETCH, FIRST_STEP = 4.0, 0.1  # growth of the step on negative curvature; length of the very first step, per sqrt(d)
 RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, per sqrt(d)
-CONVERGED, STANDSTILL, HOPE, HOPE_AGE = 1e-9, 1e-9, 4.0, 3  # when a basin is left; see `judge`
+CONVERGED, STANDSTILL, ROUND_OFF, HOPE, HOPE_AGE = 1e-9, 1e-9, 10.0, 4.0, 3  # when a basin is left; see `judge`
 SAME_BASIN, SAME_BASIN_TWICE, BASIN_RADIUS = 0.1, 2, 0.05  # when two basins are one: by value and force, by distance
 SETTLE_SHARE, BETA, FORGET, POOLED, STEP, COOLED = 0.15, 0.9, 0.9, 0.5, 0.5, 0.05  # see `settle`
 NOISY_MISMATCH, SUSPICION, NOISY, NOISY_LEAN, NOISY_STEP = 0.2, 0.3, 0.5, 0.3, 0.5  # how noise is noticed; what it does
@@ -190,9 +190,10 @@ class Shape:
             return "nonfinite"
         promise = -g @ (q_next - self.q) if line.accepted else -line.t * (line.g @ line.move)  # decrease to expect
         tiny = np.linalg.norm(q_next - self.q) / np.sqrt(self.d) <= max(STANDSTILL, 8 * epsilon)
-        if line.accepted and (tiny or (line.age > 0 and promise <= CONVERGED * self.spread)):
+        unseen = promise <= ROUND_OFF * epsilon * abs(line.f)
+        if line.accepted and (tiny or unseen or (line.age > 0 and promise <= CONVERGED * self.spread)):
             return "converged"
-        if not line.accepted and (line.t < SHORTEST or promise <= epsilon * abs(line.f)):
+        if not line.accepted and (line.t < SHORTEST or unseen):
             return "stall"
         if self.escapes > 0 and line.f >= self.base_f and self.same >= SAME_BASIN_TWICE:
             return "revisit"

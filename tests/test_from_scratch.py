@@ -65,7 +65,7 @@ CASES = {
     "rosenbrock": Case(jax.value_and_grad(rosenbrock), 4, -5.0, 5.0),
     "not finite somewhere": Case(jax.value_and_grad(with_a_hole), 4, -5.0, 5.0),
     "forces that do not match": Case(with_wrong_forces, 4, -5.0, 5.0),
-    "rosenbrock, more pairs than are kept": Case(jax.value_and_grad(rosenbrock), 12, -2.0, 2.0),
+    "rosenbrock, more pairs than are kept": Case(jax.value_and_grad(rosenbrock), 14, -2.0, 2.0),
 }
 
 

@@ -117,10 +117,7 @@ class Run:
 
     def result(self, status: Status) -> OptimizeResult:
         restore = self.problem.layout.restore
-        archive = self.state.policy.archive
-        if self.particles > 1:  # all particles hold the same one
-            archive = jax.tree.map(lambda leaf: leaf[0], archive)
-        minima = list_minima(archive, self.best_x, self.best, self.box, restore)
+        minima = list_minima(self._archive(), self.best_x, self.best, self.box, restore)
         return make_result(
             x=self.best_x,
             fun=self.best,
@@ -131,6 +128,14 @@ class Run:
             status=status,
             restore=restore,
         )
+
+    def _archive(self) -> Any:
+        """The basins found; None if an interrupt hit the very moment at which the state was handed over."""
+        try:
+            archive = self.state.policy.archive
+        except RuntimeError:
+            return None
+        return archive if self.particles == 1 else jax.tree.map(lambda leaf: leaf[0], archive)  # all hold the same one
 
     def progress(self) -> OptimizeResult:
         """What a callback sees."""

@@ -108,7 +108,7 @@ def list_events(record: RunRecord, restore: Any) -> list[OptimizeResult]:
 
 def list_minima(archive: Any, x: np.ndarray, fun: float, box: Any, restore: Any) -> list[OptimizeResult]:
     """The distinct basins, best first. The best point joins them if its basin was not closed before the run ended."""
-    values = np.asarray(archive.values)
+    values = np.asarray([] if archive is None else archive.values)
     rows = [
         (float(values[i]), np.asarray(box.outward(archive.points[i])), int(archive.visits[i]))
         for i in np.flatnonzero(np.isfinite(values))

@@ -5,7 +5,7 @@ are ratios, so neither the scale of f nor that of the box is seen, nor where in 
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -38,17 +38,47 @@ class Advice(NamedTuple):
         return Advice(zero, zero, zero, zero, jnp.zeros(len(KINDS), dtype))
 
 
+class Network(eqx.Module):
+    """x -> W_out tanh(W_in x + b_in) + b_out, with W_out and b_out zero until it is trained."""
+
+    W_in: Float[Array, "hidden inputs"]
+    b_in: Float[Array, " hidden"]
+    W_out: Float[Array, "outputs hidden"]
+    b_out: Float[Array, " outputs"]
+
+    @staticmethod
+    def skeleton(inputs: int, outputs: int, hidden: int, dtype: jax.typing.DTypeLike) -> "Network":
+        """Shapes in place of arrays."""
+        shapes = ((hidden, inputs), (hidden,), (outputs, hidden), (outputs,))
+        leaves: Any = (jax.ShapeDtypeStruct(shape, dtype) for shape in shapes)
+        return Network(*leaves)
+
+    def drawn(self, key: PRNGKeyArray) -> "Network":
+        """The untrained network of this skeleton."""
+        zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self)
+        first = jax.random.normal(key, self.W_in.shape, self.W_in.dtype) / self.W_in.shape[1] ** 0.5
+        return replace(zeros, W_in=first)
+
+    @property
+    def silent(self) -> bool:
+        """Whether it answers zero to everything."""
+        return not (bool(jnp.any(self.W_out != 0)) or bool(jnp.any(self.b_out != 0)))
+
+    def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
+        return self.W_out @ jnp.tanh(self.W_in @ x + self.b_in) + self.b_out
+
+
 class PlannerHead(eqx.Module):
     """Pooled features of the run -> advice (eq. dp_subgoal, as a residual on the untrained decisions).
 
     Departs from the paper: it sees no coordinates, so one set of weights serves every dimension.
     """
 
-    network: eqx.nn.MLP
+    network: Network
 
     @staticmethod
-    def create(key: PRNGKeyArray, hidden: int, dtype: jax.typing.DTypeLike) -> "PlannerHead":
-        return PlannerHead(_network(PLANNER_INPUTS, 4 + len(KINDS), hidden, dtype, key))
+    def skeleton(hidden: int, dtype: jax.typing.DTypeLike) -> "PlannerHead":
+        return PlannerHead(Network.skeleton(PLANNER_INPUTS, 4 + len(KINDS), hidden, dtype))
 
     def __call__(self, features: Float[Array, " features"]) -> Advice:
         out = self.network(features)
@@ -72,12 +102,12 @@ class ControllerHead(eqx.Module):
     Departs from the paper: shared by all coordinates; scaled by |g| and |e_p|, so that f -> a f changes no motion.
     """
 
-    network: eqx.nn.MLP
+    network: Network
     rank: int = eqx.field(static=True)
 
     @staticmethod
-    def create(key: PRNGKeyArray, hidden: int, rank: int, dtype: jax.typing.DTypeLike) -> "ControllerHead":
-        return ControllerHead(_network(COORDINATE_INPUTS, 3 * rank + 2, hidden, dtype, key), rank)
+    def skeleton(hidden: int, rank: int, dtype: jax.typing.DTypeLike) -> "ControllerHead":
+        return ControllerHead(Network.skeleton(COORDINATE_INPUTS, 3 * rank + 2, hidden, dtype), rank)
 
     def shape(
         self,
@@ -116,10 +146,3 @@ def per_rms(v: Vector) -> Vector:
     """v in units of its own size, bounded."""
     size = rms(v)
     return jnp.tanh(v / jnp.where(size > 0, size, 1.0))
-
-
-def _network(inputs: int, outputs: int, hidden: int, dtype: jax.typing.DTypeLike, key: PRNGKeyArray) -> eqx.nn.MLP:
-    """One hidden tanh layer, the last layer zero."""
-    network = eqx.nn.MLP(inputs, outputs, hidden, depth=1, activation=jnp.tanh, dtype=dtype, key=key)
-    last = jax.tree.map(jnp.zeros_like, network.layers[-1])
-    return eqx.tree_at(lambda mlp: mlp.layers[-1], network, last)

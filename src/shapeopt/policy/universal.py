@@ -29,6 +29,7 @@ Flag = Bool[Array, ""]
 
 CONVERGED = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is done too
 STANDSTILL = 1e-9  # root mean square step, in internal units, at which a basin is done whatever the spread
+ROUND_OFF = 10.0  # a decrease of this many ulps of f can't be seen
 HOPE = 4.0  # a basin is hopeless if even this multiple of the predicted decrease would not reach the best
 HOPE_AGE = 3  # steps before the prediction is trusted
 SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
@@ -62,7 +63,7 @@ class UniversalPolicy(AbstractPolicy):
 
     h: float = 0.05
     p_max: float = float("inf")
-    pairs: int = eqx.field(static=True, default=10)
+    pairs: int = eqx.field(static=True, default=12)
     basins: int = eqx.field(static=True, default=16)
     sigma: float | None = None  # standard deviation of the force's noise, where it is known
     planner: PlannerHead | None = None
@@ -74,27 +75,38 @@ class UniversalPolicy(AbstractPolicy):
     @staticmethod
     def create(key: PRNGKeyArray, hidden: int = 16, rank: int = 2, dtype: str = "float32") -> "UniversalPolicy":
         """A policy with learnable heads, which change nothing until they are trained."""
+        blank = UniversalPolicy.skeleton({"hidden": hidden, "rank": rank, "dtype": dtype})
+        planner, controller = blank._heads
         plan_key, control_key = jax.random.split(key)
-        planner = PlannerHead.create(plan_key, hidden, jnp.dtype(dtype))
-        controller = ControllerHead.create(control_key, hidden, rank, jnp.dtype(dtype))
-        return UniversalPolicy(planner=planner, controller=controller, hidden=hidden)
+        return replace(
+            blank,
+            planner=replace(planner, network=planner.network.drawn(plan_key)),
+            controller=replace(controller, network=controller.network.drawn(control_key)),
+        )
 
     @staticmethod
     def skeleton(settings: dict[str, Any]) -> "UniversalPolicy":
         """The policy of these settings with shapes in place of arrays; allocates nothing."""
-        return eqx.filter_eval_shape(UniversalPolicy.create, jax.random.key(0), **settings)
+        hidden, rank, dtype = settings["hidden"], settings["rank"], jnp.dtype(settings["dtype"])
+        planner, controller = PlannerHead.skeleton(hidden, dtype), ControllerHead.skeleton(hidden, rank, dtype)
+        return UniversalPolicy(planner=planner, controller=controller, hidden=hidden)
+
+    @property
+    def _heads(self) -> tuple[PlannerHead, ControllerHead]:
+        if self.planner is None or self.controller is None:
+            raise ValueError("A `universal` policy without heads has no weights; make one by `create`.")
+        return self.planner, self.controller
 
     @property
     def settings(self) -> dict[str, Any]:
         """What `create` needs, besides a key, to build this policy again; plain JSON values."""
-        if self.planner is None or self.controller is None:
-            raise ValueError("A `universal` policy without heads has no weights to save; make one by `create`.")
-        dtype = self.controller.network.layers[0].weight.dtype.name
-        return {"hidden": self.hidden, "rank": self.controller.rank, "dtype": dtype}
+        _, controller = self._heads
+        return {"hidden": self.hidden, "rank": controller.rank, "dtype": controller.network.W_in.dtype.name}
 
     def pruned(self) -> "UniversalPolicy":
         """Without the heads whose last layer is zero: the same trajectory, and nothing to compute for it."""
-        return replace(self, planner=_unless_zero(self.planner), controller=_unless_zero(self.controller))
+        heard = lambda head: None if head is None or head.network.silent else head  # noqa: E731
+        return replace(self, planner=heard(self.planner), controller=heard(self.controller))
 
     def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[UniversalState, StageAction]:
         dtype = q.dtype
@@ -176,8 +188,9 @@ class UniversalPolicy(AbstractPolicy):
         promise = jnp.where(line.accepted, -jnp.dot(plant.g, result.q - plant.q), line.promise)
         epsilon = jnp.finfo(line.f.dtype).eps
         tiny = rms(result.q - plant.q) <= jnp.maximum(STANDSTILL, 8.0 * epsilon)
-        converged = line.accepted & (tiny | (~opening & (promise <= CONVERGED * state.spread)))
-        failed = ~line.accepted & ((line.t < SHORTEST) | (promise <= epsilon * jnp.abs(line.f)))
+        round_off = ROUND_OFF * epsilon * jnp.abs(line.f)
+        converged = line.accepted & (tiny | (promise <= round_off) | (~opening & (promise <= CONVERGED * state.spread)))
+        failed = ~line.accepted & ((line.t < SHORTEST) | (promise <= round_off))
         hopeless = (line.f - HOPE * jnp.exp(state.advice.log_hope) * promise > state.base_f) & (line.age >= HOPE_AGE)
         revisit = (state.escapes > 0) & (line.f >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
         flags = (converged, failed, revisit, hopeless)
@@ -254,10 +267,3 @@ def _stiffness(g: Float[Array, " d"]) -> Scalar:
     """kappa of a placement: any positive one does, since the anchor is shifted by g / kappa; this is to scale."""
     norm = jnp.linalg.norm(g) / jnp.sqrt(jnp.asarray(g.size, g.dtype))
     return jnp.where(norm > 0, norm, 1.0)
-
-
-def _unless_zero(head: Any) -> Any:
-    """The head, or None if it adds nothing."""
-    if head is None or any(bool(jnp.any(leaf != 0)) for leaf in jax.tree.leaves(head.network.layers[-1])):
-        return head
-    return None
