@@ -9,7 +9,7 @@ from shapeopt.memory import Archive
 from shapeopt.policy.moves import ANYWHERE, KINDS, Credit, draw, propose
 
 D = 40
-LOWER, UPPER = -5.0 * jnp.ones(D), 5.0 * jnp.ones(D)
+LOWER, UPPER = np.full(D, -5.0), np.full(D, 5.0)
 
 
 def anchors(kind, base, count=200):
