@@ -22,7 +22,7 @@ BUDGET, RUNS = 500, 20
 
 
 def landscape(axes) -> None:
-    """A run of 120 calls on the shifted Rastrigin function in two dimensions."""
+    """A run of 300 calls on the shifted Rastrigin function in two dimensions."""
     shift = np.array([1.3, -2.1])
 
     def fun(x):
@@ -34,9 +34,9 @@ def landscape(axes) -> None:
         lambda x: (points.append(np.asarray(x)), jax.value_and_grad(fun)(jnp.asarray(np.asarray(x))))[1],
         np.array([-4.0, 4.0]),
         bounds=(-5, 5),
-        budget=120,
+        budget=300,
         jac=True,
-        seed=2,
+        seed=0,
     )
     grid = np.linspace(-5, 5, 300)
     values = jax.vmap(jax.vmap(fun))(jnp.stack(jnp.meshgrid(grid, grid), axis=-1))
@@ -48,7 +48,7 @@ def landscape(axes) -> None:
         if chosen.any():
             axes.scatter(*queries[chosen].T, s=9, color=colour, label=mode, zorder=3)
     axes.scatter(*shift, marker="*", s=160, color="gold", edgecolor="black", label="global minimum", zorder=4)
-    axes.set(title=f"120 calls on Rastrigin, best {result.fun:.1e}", xlabel="$x_1$", ylabel="$x_2$")
+    axes.set(title=f"300 calls on Rastrigin, best {result.fun:.1e}", xlabel="$x_1$", ylabel="$x_2$")
     axes.legend(loc="upper right", fontsize=7)
 
 
