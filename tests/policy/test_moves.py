@@ -48,3 +48,11 @@ def test_a_kind_that_pays_is_drawn_more_often():
     normals = jax.random.normal(jax.random.key(0), (500, len(KINDS)), jnp.float64)
     kinds = np.asarray(jax.vmap(lambda n: credit.draw(n, jnp.zeros(len(KINDS))))(normals))
     assert np.mean(kinds == 2) > 0.8
+
+
+@pytest.mark.parametrize("kind", [i for i, kind in enumerate(KINDS) if kind.name not in ("anywhere", "difference")])
+def test_moves_are_centred_on_the_base_and_not_on_the_box(kind):
+    points = anchors(kind, jnp.linspace(-2.0, 2.0, D))
+    offsets = np.median(points, axis=0) - np.linspace(-2.0, 2.0, D)
+    assert np.abs(offsets).mean() < 0.3 * KINDS[kind].radius
+    assert abs(np.polyfit(np.linspace(-2.0, 2.0, D), offsets, 1)[0]) < 0.15  # no pull that grows with the distance
