@@ -24,7 +24,20 @@ STAMP = VENV / "shapeopt-installed"
 OLDEST = (3, 11)
 WORKERS = "2"
 
-COMPILE = ["compile", "pyproject.toml", "--extra", "dev", "--extra", "report", "--python-version", "3.11"]
+COMPILE = [
+    "compile",
+    "pyproject.toml",
+    "--extra",
+    "dev",
+    "--extra",
+    "report",
+    "--extra",
+    "peers",
+    "--extra",
+    "distributed",
+    "--python-version",
+    "3.11",
+]
 COMPILE += ["--python-platform", "linux", "--generate-hashes", "--no-annotate", "--no-header", "--no-emit-index-url"]
 
 
