@@ -18,7 +18,7 @@ ORDER = (
     ("core",),
     ("tasks", "dynamics", "memory", "events"),
     ("oracles", "policy"),
-    ("shape", "baselines"),
+    ("shape", "baselines", "peers"),
     ("swarm",),
     ("rollout",),
     ("run",),
