@@ -190,23 +190,24 @@ class Shape:
             return "nonfinite"
         promise = -g @ (q_next - self.q) if line.accepted else -line.t * (line.g @ line.move)  # decrease to expect
         tiny = np.linalg.norm(q_next - self.q) / np.sqrt(self.d) <= max(STANDSTILL, 8 * epsilon)
-        unseen = promise <= ROUND_OFF * epsilon * abs(line.f)
-        if line.accepted and (tiny or unseen or (line.age > 0 and promise <= CONVERGED * self.spread)):
+        unseen = ROUND_OFF * epsilon * abs(line.f)
+        if line.accepted and (tiny or promise <= unseen or (line.age > 0 and promise <= CONVERGED * self.spread)):
             return "converged"
-        if not line.accepted and (line.t < SHORTEST or unseen):
+        if not line.accepted and (line.t < SHORTEST or promise <= unseen):
             return "stall"
-        if self.escapes > 0 and line.f >= self.base_f and self.same >= SAME_BASIN_TWICE:
+        if self.escapes > 0 and line.f + unseen >= self.base_f and self.same >= SAME_BASIN_TWICE:
             return "revisit"
         return "hopeless" if line.f - HOPE * promise > self.base_f and line.age >= HOPE_AGE else None
 
     def leave(self, g: Vector, cause: str) -> tuple[Vector, Vector]:
         """Credit the escape that led here, write the basin to the archive, draw the next escape and make it."""
-        line, better = self.line, self.line.f < self.base_f
+        line, unseen = self.line, ROUND_OFF * np.finfo(float).eps * abs(self.line.f)
+        better = line.f + unseen < self.base_f
         if self.escapes > 0:
             self.trials[self.kind] += 1
             self.successes[self.kind] += better
         gain = abs(line.f - self.base_f) if np.isfinite([line.f, self.base_f]).all() else 0.0
-        gain = gain if gain > 0 else self.spread
+        gain = gain if gain > unseen else self.spread
         self.spread = self.spread**0.8 * gain**0.2 if self.spread > 0 else gain
         if better:
             self.base, self.base_f = line.q, line.f
@@ -214,7 +215,7 @@ class Shape:
             self.write(line.q, line.f)  # eq. dp_memory_write_rule
         draws = self.draws(self.escapes)
         self.kind = self.draw_kind(draws.kinds)
-        round_off = 1e3 * np.finfo(float).eps * abs(line.f)
+        round_off = 100 * unseen
         if cause == "stall" and line.mismatch > NOISY_MISMATCH and -line.t * (line.g @ line.move) > round_off:
             self.noise = min(self.noise + SUSPICION, 1.0)
         elif self.noise <= NOISY:

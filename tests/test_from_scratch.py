@@ -16,6 +16,7 @@ from shapeopt.core import REACH, Box
 from shapeopt.dynamics.secant import CURVATURE_FLOOR
 from shapeopt.oracles import AdjointOracle
 from shapeopt.policy import UniversalPolicy, drift, line, moves, universal
+from shapeopt.policy.draws import draw
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
 
@@ -144,7 +145,7 @@ def readings_of(name: str) -> Callable:
 @cache
 def library_draws(seed: int, d: int, escape: int) -> list[np.ndarray]:
     run_key, _ = jax.random.split(jax.random.key(seed))
-    draws = moves.draw(jax.random.fold_in(run_key, escape), d, jnp.dtype(float))
+    draws = draw(jax.random.fold_in(run_key, escape), d, len(moves.KINDS), jnp.dtype(float))
     return [np.asarray(drawn) for drawn in draws]
 
 

@@ -74,7 +74,9 @@ def test_result_tells_minima_events_and_energy():
         assert float(rastrigin(jnp.asarray(minimum.x))) == pytest.approx(minimum.fun)
     causes = {event.cause for event in result.events}
     assert {"clock", "hopeless"} <= causes
-    assert all(event.anchor.shape == (2,) and 0 < event.call <= 300 for event in result.events)
+    *left, last = result.events
+    assert all(event.anchor.shape == (2,) and 0 < event.call <= 300 for event in left)
+    assert (last.cause, last.call, last.anchor, last.best) == ("budget", 300, None, result.fun)
     total = sum(result.energy[term] for term in result.energy if term != "delta_H")
     np.testing.assert_allclose(total, result.energy.delta_H, atol=1e-9)
 

@@ -10,7 +10,7 @@ import pytest
 from shapeopt.core import Box, Cause, Mode
 from shapeopt.oracles import AdditiveNoise, ExactOracle, NoisyOracle
 from shapeopt.policy import UniversalPolicy, cast_policy
-from shapeopt.policy import moves as moves_module
+from shapeopt.policy import draws as draws_module
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import StartLaw, make_family
@@ -87,7 +87,7 @@ def test_trajectory_moves_with_the_box():
 def test_trajectory_is_permuted_with_the_coordinates(monkeypatch):
     order = np.array([2, 0, 3, 1])
     plain = run(skewed, START, 60).steps
-    draw = moves_module.draw
+    draw = draws_module.draw
 
     def permuted(*arguments):
         draws = draw(*arguments)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
-from scipy.optimize import OptimizeResult
 
 from .core import Reading, Status
 from .core.problem import read_problem
+from .core.result import Result
 from .oracles import BudgetExhausted, HostDifferences
 from .policy import AbstractPolicy, find_policy
-from .run import Run
+from .run import Run, prefer_prompt_dispatch
 
 FORMAT = "shapeopt-run-1"
 
@@ -45,6 +45,7 @@ class Shape:
         gradients: bool = True,
         seed: int = 0,
     ) -> None:
+        prefer_prompt_dispatch()
         problem = read_problem(x0, bounds, np.random.default_rng(seed))
         self._settings: dict[str, Any] = {
             "budget": budget,
@@ -67,7 +68,7 @@ class Shape:
         return self._run.budget - len(self._told_values)
 
     @property
-    def best(self) -> OptimizeResult:
+    def best(self) -> Result:
         """The best point told so far: x, fun, nfev, mode."""
         return self._run.progress()
 
@@ -92,7 +93,7 @@ class Shape:
             raise ValueError("`gradient` was told, but this run was begun with gradients=False.")
         self._take(float(value), None if gradient is None else layout.flatten(gradient, "gradient"))
 
-    def result(self) -> OptimizeResult:
+    def result(self) -> Result:
         """As `minimize` returns it."""
         return self._run.result(Status.BUDGET_SPENT)
 

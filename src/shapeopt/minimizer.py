@@ -6,15 +6,15 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 from .core import Reading, Status
 from .core.problem import Layout, Problem, read_problem
+from .core.result import Result
 from .oracles import AbstractOracle, AdjointOracle, BudgetExhausted, ExactOracle, HostDifferences, HostOracle
 from .policy import AbstractPolicy, find_policy
-from .run import STRETCH, Run
+from .run import STRETCH, Run, prefer_prompt_dispatch
 
-Callback = Callable[[OptimizeResult], Any]
+Callback = Callable[[Result], Any]
 
 
 def minimize(
@@ -30,7 +30,7 @@ def minimize(
     seed: int = 0,
     callback: Callback | None = None,
     on_error: Literal["raise", "skip"] = "raise",
-) -> OptimizeResult:
+) -> Result:
     """The best minimum of `fun` that `budget` calls can buy.
 
     Arguments:
@@ -58,6 +58,7 @@ def minimize(
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
     if not isinstance(seed, int | np.integer):
         raise ValueError(f"`seed` must be an integer; got {seed!r}.")
+    prefer_prompt_dispatch()
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
     run = Run(find_policy(policy, noise), problem, budget, int(seed), num_starts)
     host = _host_oracle(fun, jac, problem, run)
@@ -98,9 +99,10 @@ def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | 
 
 def _step(run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
     """A host objective: one reading a time."""
+    read = host.read if on_error == "raise" else lambda x: _attempt(lambda: host.read(x), on_error)
     while True:
         try:
-            reading = _attempt(lambda: host.read(run.x), on_error)
+            reading = read(run.x)
         except BudgetExhausted:
             return Status.BUDGET_SPENT
         run.tell(_nothing(run) if reading is None else reading, host.calls)

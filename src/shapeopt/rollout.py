@@ -72,15 +72,17 @@ def start(
 
 
 def compiled_start(optimizer: AbstractOptimizer) -> Any:
-    """init(x0, box, budget, key) -> state, compiled, so that a first run is not a long series of tiny compilations."""
+    """(x0, box, budget, key) -> (state, first query), compiled: a first run is not a series of tiny compilations."""
     params, static = eqx.partition(optimizer, eqx.is_array)
     return functools.partial(_compiled_start(static), params)
 
 
 @functools.lru_cache(maxsize=64)
 def _compiled_start(static: Any) -> Any:
-    def init(params: PyTree, x0: Any, box: Box, budget: Any, key: PRNGKeyArray) -> PyTree:
-        return eqx.combine(params, static).init(x0, box, budget, key)
+    def init(params: PyTree, x0: Any, box: Box, budget: Any, key: PRNGKeyArray) -> tuple[PyTree, Any]:
+        optimizer = eqx.combine(params, static)
+        state = optimizer.init(x0, box, budget, key)
+        return state, optimizer.ask(state)
 
     return jax.jit(init)
 
@@ -104,20 +106,22 @@ def rollout(
 
 def advance(
     optimizer: AbstractOptimizer, oracle: AbstractOracle, carry: Carry, readings: int, room: int, record_points: bool
-) -> tuple[Carry, Step]:
-    """`readings` (at most `room`) more readings, which the caller knows to fit; steps after those are zeros.
+) -> tuple[Carry, Step, Float[Array, " d"]]:
+    """`readings` (at most `room`) more readings, which the caller knows to fit, and the query after them.
+
+    Steps after those readings are zeros.
 
     Compiled once for a problem and `room`, whatever `readings` is.
     """
     params, static = eqx.partition((optimizer, oracle), eqx.is_array)
-    return _compiled_stretch(static, room, record_points)(params, carry, jnp.asarray(readings, jnp.int32))
+    return _compiled_stretch(static, room, record_points)(params, carry, np.int32(readings))
 
 
 @functools.lru_cache(maxsize=64)
 def _compiled_stretch(static: Any, room: int, record_points: bool) -> Any:
-    def stretch(params: PyTree, carry: Carry, readings: Int[Array, ""]) -> tuple[Carry, Step]:
+    def stretch(params: PyTree, carry: Carry, readings: Int[Array, ""]) -> tuple[Carry, Step, Any]:
         optimizer, oracle = eqx.combine(params, static)
-        one = lambda carry: _read(optimizer, oracle, carry, record_points)  # noqa: E731
+        one = jax.jit(lambda carry: _read(optimizer, oracle, carry, record_points))  # traced once for both uses
         shapes = jax.eval_shape(one, carry)[1]
         blank = jax.tree.map(lambda leaf: jnp.zeros((room, *leaf.shape), leaf.dtype), shapes)
 
@@ -125,7 +129,8 @@ def _compiled_stretch(static: Any, room: int, record_points: bool) -> Any:
             carry, step = one(held[0])
             return carry, jax.tree.map(lambda rows, row: rows.at[i].set(row), held[1], step)
 
-        return jax.lax.fori_loop(0, readings, body, (carry, blank))
+        carry, steps = jax.lax.fori_loop(0, readings, body, (carry, blank))
+        return carry, steps, optimizer.ask(carry.state)
 
     return jax.jit(stretch)
 
@@ -133,31 +138,40 @@ def _compiled_stretch(static: Any, room: int, record_points: bool) -> Any:
 class Stepper:
     """A run stepped from Python, around an objective that runs on the host.
 
-    Calls into compiled code cost time per array, so a small state travels as one array a dtype, and a step's outcome
-    comes back as one; a large state stays as it is, and is donated rather than copied.
+    A call into compiled code costs time for each array, so a small state travels as one array a dtype, a reading and a
+    step's outcome as one row each; a large state stays as it is, and is donated rather than copied.
     """
 
     def __init__(self, optimizer: AbstractOptimizer, state: PyTree) -> None:
-        self._params, static = eqx.partition(optimizer, eqx.is_array)
-        self._info = jax.tree.structure(jax.eval_shape(optimizer.info, state))
-        self._shape = jax.eval_shape(optimizer.ask, state).shape
-        pack, self._tell, self._plain_tell, self._unpack = _compiled_step(static, Packing.of(state), self._shape)
-        self._held = pack(state)
+        params, static = eqx.partition(optimizer, eqx.is_array)
+        self._params, treedef = jax.tree.flatten(params)
+        self._compiled = _compiled_step(static, treedef, Packing.of(state))
+        self._tell = self._compiled.tell
+        self._held = self._compiled.pack(state)
+        self._dtype = self._compiled.point.dtype
+        self.particles = math.prod(self._compiled.point.shape[:-1])
+        self.dimension = self._compiled.point.shape[-1]
 
     @property
     def state(self) -> PyTree:
-        return self._unpack(self._held)
+        return self._compiled.unpack(self._held)
 
-    def tell(self, value: Any, gradient: Any, cost: Any) -> tuple[np.ndarray, PyTree]:
-        """Take in a reading at the last x; (next x, info), both NumPy's."""
+    def tell(self, value: Any, cost: Any, gradient: Any) -> np.ndarray:
+        """Take in a reading of each particle; the outcome in a row: the next points, then what `info` says of them."""
+        n = self.particles
+        row = np.empty(n * (2 + self.dimension), self._dtype)
+        row[:n], row[n : 2 * n], row[2 * n :] = value, cost, gradient
         try:
-            self._held, outcome = self._tell(self._params, self._held, value, gradient, cost)
+            self._held, outcome = self._tell(self._params, self._held, row)
         except jax.errors.JaxRuntimeError:  # it does not compile into one kernel
-            self._tell = self._plain_tell
-            self._held, outcome = self._tell(self._params, self._held, value, gradient, cost)
-        outcome, points = np.asarray(outcome), math.prod(self._shape)
-        scalars = outcome[points:] if len(self._shape) == 1 else outcome[points:].reshape(-1, self._shape[0])
-        return outcome[:points].reshape(self._shape), jax.tree.unflatten(self._info, scalars)
+            self._tell = self._compiled.plain_tell
+            self._held, outcome = self._tell(self._params, self._held, row)
+        return np.asarray(outcome)
+
+    def info(self, tails: np.ndarray) -> PyTree:
+        """What `info` said, in columns of one entry a reading, from the outcomes of rounds without their points."""
+        columns = tails.reshape(len(tails), -1, self.particles).swapaxes(0, 1)
+        return jax.tree.unflatten(self._compiled.info, [column.reshape(-1) for column in columns])
 
 
 # XLA's CPU backend would spread the step's two hundred little kernels over its threads, which costs more than they do;
@@ -167,7 +181,10 @@ PACKED = 100_000  # numbers up to which copying a state is cheaper than handing 
 
 
 class Packing(NamedTuple):
-    """How a state's leaves lie in one array a dtype; hashable. No groups: the state is too large and is not packed."""
+    """How a state's leaves lie in one array a dtype, truth values and words among the whole numbers; hashable.
+
+    No groups: the state is too large and is not packed.
+    """
 
     treedef: Any
     shapes: tuple[tuple[tuple[int, ...], Any], ...]
@@ -177,35 +194,68 @@ class Packing(NamedTuple):
     def of(state: PyTree) -> "Packing":
         leaves, treedef = jax.tree.flatten(state)
         small = sum(leaf.size for leaf in leaves) <= PACKED
-        groups = tuple(dict.fromkeys(leaf.dtype for leaf in leaves)) if small else ()
+        groups = tuple(dict.fromkeys(_carrier(leaf.dtype) for leaf in leaves)) if small else ()
         return Packing(treedef, tuple((leaf.shape, leaf.dtype) for leaf in leaves), groups)
 
     def pack(self, state: PyTree) -> Any:
         leaves = jax.tree.leaves(state)
         if not self.groups:
             return leaves
-        return [jnp.concatenate([leaf.reshape(-1) for leaf in leaves if leaf.dtype == dtype]) for dtype in self.groups]
+        carried = [_carried(leaf).reshape(-1) for leaf in leaves]
+        return [jnp.concatenate([part for part in carried if part.dtype == dtype]) for dtype in self.groups]
 
     def unpack(self, held: Any) -> PyTree:
         if not self.groups:
             return jax.tree.unflatten(self.treedef, held)
         starts, leaves = dict.fromkeys(self.groups, 0), []
         for shape, dtype in self.shapes:
-            size = math.prod(shape)
-            leaves.append(held[self.groups.index(dtype)][starts[dtype] : starts[dtype] + size].reshape(shape))
-            starts[dtype] += size
+            group, size = _carrier(dtype), math.prod(shape)
+            part = held[self.groups.index(group)][starts[group] : starts[group] + size]
+            leaves.append(_brought_back(part, dtype).reshape(shape))
+            starts[group] += size
         return jax.tree.unflatten(self.treedef, leaves)
 
 
+def _carrier(dtype: Any) -> Any:
+    """The dtype of the array in which numbers of `dtype` travel."""
+    return np.dtype(np.int32) if dtype in (np.dtype(bool), np.dtype(np.uint32)) else dtype
+
+
+def _carried(leaf: Array) -> Array:
+    word = leaf.dtype == jnp.uint32
+    return jax.lax.bitcast_convert_type(leaf, jnp.int32) if word else leaf.astype(_carrier(leaf.dtype))
+
+
+def _brought_back(part: Array, dtype: Any) -> Array:
+    return jax.lax.bitcast_convert_type(part, dtype) if dtype == np.uint32 else part.astype(dtype)
+
+
+class CompiledStep(NamedTuple):
+    """The compiled parts of a `Stepper`, with the shape of its points and the structure of its info."""
+
+    pack: Any
+    tell: Any
+    plain_tell: Any
+    unpack: Any
+    point: jax.ShapeDtypeStruct
+    info: Any
+
+
 @functools.lru_cache(maxsize=64)
-def _compiled_step(static: Any, packing: Packing, shape: tuple[int, ...]) -> Any:
-    def tell(params: PyTree, held: Any, value: Any, gradient: Any, cost: Any) -> Any:
-        optimizer = eqx.combine(params, static)
-        state = optimizer.tell(packing.unpack(held), Reading(value, gradient, cost))
+def _compiled_step(static: Any, treedef: Any, packing: Packing) -> CompiledStep:
+    def built(params: list[Array]) -> AbstractOptimizer:
+        return eqx.combine(jax.tree.unflatten(treedef, params), static)
+
+    def tell(params: list[Array], held: Any, row: Float[Array, " n"]) -> Any:
+        optimizer = built(params)
+        state = optimizer.tell(packing.unpack(held), _reading(row, point.shape))
         x = optimizer.ask(state)
         scalars = [leaf.astype(x.dtype).reshape(-1) for leaf in jax.tree.leaves(optimizer.info(state))]
         return packing.pack(state), jnp.concatenate([x.reshape(-1), *scalars])
 
+    optimizer = eqx.combine(jax.tree.unflatten(treedef, [None] * treedef.num_leaves), static)
+    blank = jax.tree.unflatten(packing.treedef, [jax.ShapeDtypeStruct(*leaf) for leaf in packing.shapes])
+    point, info = jax.eval_shape(lambda state: (optimizer.ask(state), optimizer.info(state)), blank)
     inner = jax.jit(tell)
 
     def one_kernel(*arguments: Any) -> Any:
@@ -213,8 +263,14 @@ def _compiled_step(static: Any, packing: Packing, shape: tuple[int, ...]) -> Any
             return inner(*arguments)
 
     plain = jax.jit(tell, donate_argnums=1)
-    single = jax.jit(one_kernel, donate_argnums=1) if packing.groups and len(shape) == 1 else plain
-    return jax.jit(packing.pack), single, plain, jax.jit(packing.unpack)
+    single = jax.jit(one_kernel, donate_argnums=1) if packing.groups and len(point.shape) == 1 else plain
+    return CompiledStep(jax.jit(packing.pack), single, plain, jax.jit(packing.unpack), point, jax.tree.structure(info))
+
+
+def _reading(row: Float[Array, " n"], shape: tuple[int, ...]) -> Reading:
+    """The reading that came in as a row: values, costs, gradients."""
+    n, batch = math.prod(shape[:-1]), shape[:-1]
+    return Reading(row[:n].reshape(batch), row[2 * n :].reshape(shape), row[n : 2 * n].reshape(batch).astype(jnp.int32))
 
 
 def _read(

@@ -1,15 +1,14 @@
 """One run of an optimizer on one problem, kept on the host: state, best point, record; stepped or stretched."""
 
+import math
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 from .core import AbstractOptimizer, Box, Mode, Reading, Status
 from .core.problem import Problem
-from .core.result import LEDGER_TERMS, RunRecord, list_minima, make_result
+from .core.result import LEDGER_TERMS, Result, RunRecord, list_minima, make_result
 from .dynamics import SemiImplicitStep
 from .oracles import AbstractOracle
 from .policy import AbstractPolicy, cast_policy
@@ -20,6 +19,15 @@ from .swarm import SwarmOptimizer
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of events are not kept, so that memory stays O(d)
 MODE_NAMES = tuple(mode.name.lower() for mode in Mode)
 STRETCH = 256  # readings between two looks at a compiled run
+
+
+def prefer_prompt_dispatch() -> None:
+    """Let JAX run CPU work in the calling thread, if it has not started yet; else this changes nothing.
+
+    Handing each step of a host objective's run to another thread would take longer than the step. It is a setting of
+    the whole process, so a program that wants the other one only has to use JAX before it first minimises.
+    """
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 
 class Run:
@@ -40,12 +48,13 @@ class Run:
         self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
         with self.precision():
             self.box = Box.around(problem.lower, problem.upper, problem.x0)
-            key = jax.random.key(seed)
-            self._state = compiled_start(optimizer)(jnp.asarray(problem.x0), self.box, self.budget, key)
-            self._points = np.atleast_2d(jax.device_get(optimizer.ask(self._state)))
+            self._state, x = compiled_start(optimizer)(problem.x0, self.box, self.budget, jax.random.key(seed))
+            self._points = np.atleast_2d(jax.device_get(x))
         self._stepper: Stepper | None = None
         self._round: list[Reading] = []
-        self.mode = MODE_NAMES[Mode.ESCAPE]
+        self._rows: list[tuple[float, float, int]] = []  # value, best, calls of the readings made one by one
+        self._outcomes: list[np.ndarray] = []  # what the optimizer made of each round of them
+        self._mode = int(Mode.ESCAPE)
 
     def precision(self) -> Any:
         """The context in which this run's numbers keep their dtype."""
@@ -61,6 +70,11 @@ class Run:
             return self._state if self._stepper is None else self._stepper.state
 
     @property
+    def mode(self) -> str:
+        """The mode of the stage in which the last reading was made."""
+        return MODE_NAMES[self._mode]
+
+    @property
     def x(self) -> np.ndarray:
         """The point to read next."""
         return self._points[len(self._round)]
@@ -68,27 +82,36 @@ class Run:
     def tell(self, reading: Reading, calls: int) -> None:
         """Take in a reading at `x` made on the host, after which `calls` calls are spent in all; moves `x`."""
         value = float(reading.value)
-        self.saw(self.x, value if np.isfinite(value) else np.inf, calls)
+        self.saw(self.x, value if math.isfinite(value) else math.inf, calls)
         self.gradients += 1
+        self._rows.append((value, self.best, self.calls))
         self._round.append(reading)
         if len(self._round) == self.particles:
             self._finish_round()
 
     def _finish_round(self) -> None:
         """The optimizer hears of the readings when every particle has its own."""
-        readings, self._round = self._round, []
-        first = self.calls - sum(int(reading.cost) for reading in readings)
+        values, gradients, costs = self._round[0] if self.particles == 1 else zip(*self._round, strict=True)
         with self.precision():
             self._stepper = self._stepper or Stepper(self.optimizer, self._state)
-            parts = readings[0] if self.particles == 1 else [np.stack(part) for part in zip(*readings, strict=True)]
-            points, info = self._stepper.tell(*parts)
-        self._points = np.atleast_2d(points)
-        for i, reading in enumerate(readings):
-            first += int(reading.cost)
-            own = info if self.particles == 1 else jax.tree.map(lambda column, i=i: column[i], info)
-            names, row = self._columns(float(reading.value), self.best, first, own, self._points[i])
-            self.record.append(names, row)
-        self.mode = MODE_NAMES[int(own.mode)]
+            outcome = self._stepper.tell(values, costs, np.ravel(gradients))
+        self._round = []
+        size = self._points.size
+        self._points = outcome[:size].reshape(self._points.shape)
+        self._outcomes.append(outcome if self.keeps_points else outcome[size:].copy())
+        self._mode = int(outcome[size + self.particles - 1])  # `Info` begins with the mode
+
+    def _settle(self) -> None:
+        """Readings that were made one by one join the record."""
+        if self._stepper is None or not self._outcomes:
+            return
+        outcomes, self._outcomes = np.array(self._outcomes), []
+        heard = len(outcomes) * self.particles
+        (values, bests, calls), self._rows = np.array(self._rows[:heard]).T, self._rows[heard:]
+        size = self._points.size if self.keeps_points else 0
+        next_x = outcomes[:, :size].reshape(heard, -1) if self.keeps_points else None
+        names, columns = self._columns(values, bests, calls, self._stepper.info(outcomes[:, size:]), next_x)
+        self.record.extend(**dict(zip(names, columns, strict=True)))
 
     def saw(self, x: np.ndarray, value: float, calls: int) -> None:
         """A value that was read outside the optimizer's own readings, after which `calls` calls are spent in all."""
@@ -99,11 +122,11 @@ class Run:
     def stretch(self, oracle: AbstractOracle, oracle_state: Any, rounds: int) -> Any:
         """Up to `STRETCH` rounds of readings of a traceable oracle, compiled; returns the oracle's state."""
         with self.precision():
-            best = Best(jnp.asarray(self.best_x), jnp.asarray(self.best, self.best_x.dtype))
-            carry = Carry(self._state, oracle_state, best)
-            carry, steps = advance(self.optimizer, oracle, carry, rounds, STRETCH, self.keeps_points)
+            incumbent: Any = self.best_x, np.asarray(self.best, self.best_x.dtype)
+            carry = Carry(self._state, oracle_state, Best(*incumbent))
+            carry, steps, x = advance(self.optimizer, oracle, carry, rounds, STRETCH, self.keeps_points)
             self._state = carry.state
-            steps, best, points = jax.device_get((steps, carry.best, self.optimizer.ask(carry.state)))
+            steps, best, points = jax.device_get((steps, carry.best, x))
         self._points = np.atleast_2d(points)
         steps = jax.tree.map(lambda rows: rows[:rounds], steps)
         next_x = None if steps.x is None else np.concatenate([steps.x[1:], points[None]]).reshape(-1, self.best_x.size)
@@ -112,12 +135,13 @@ class Run:
         self.best, self.best_x = float(best.value), best.x
         names, columns = self._columns(flat.value, flat.best, flat.calls, flat.info, next_x)
         self.record.extend(**dict(zip(names, columns, strict=True)))
-        self.mode = MODE_NAMES[int(flat.info.mode[-1])]
+        self._mode = int(flat.info.mode[-1])
         return carry.oracle
 
-    def result(self, status: Status) -> OptimizeResult:
+    def result(self, status: Status) -> Result:
+        self._settle()
         restore = self.problem.layout.restore
-        minima = list_minima(self._archive(), self.best_x, self.best, self.box, restore)
+        minima = list_minima(self._archive(), self.best_x, self.best, jax.device_get(self.box), restore)
         return make_result(
             x=self.best_x,
             fun=self.best,
@@ -137,10 +161,10 @@ class Run:
             return None
         return archive if self.particles == 1 else jax.tree.map(lambda leaf: leaf[0], archive)  # all hold the same one
 
-    def progress(self) -> OptimizeResult:
+    def progress(self) -> Result:
         """What a callback sees."""
         x = self.problem.layout.restore(self.best_x)
-        return OptimizeResult(x=x, fun=self.best, nfev=self.calls, mode=self.mode, budget=self.budget)
+        return Result(x=x, fun=self.best, nfev=self.calls, mode=self.mode, budget=self.budget)
 
     def extend(self, budget: int) -> None:
         """A larger budget."""
@@ -151,7 +175,7 @@ class Run:
     def _columns(
         self, value: Any, best: Any, calls: Any, info: Any, next_x: Any
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Names and entries of what is recorded, of one reading or of a stretch."""
+        """Names and columns of what is recorded."""
         names: tuple[str, ...] = ("value", "best", "calls", "mode", "cause")
         entries: tuple[Any, ...] = (value, best, calls, info.mode, info.cause)
         if info.ledger is not None:

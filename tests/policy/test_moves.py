@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from shapeopt.memory import Archive
-from shapeopt.policy.moves import ANYWHERE, KINDS, Credit, draw, propose
+from shapeopt.policy.draws import draw
+from shapeopt.policy.moves import ANYWHERE, KINDS, Credit, propose
 
 D = 40
 LOWER, UPPER = np.full(D, -5.0), np.full(D, 5.0)
@@ -18,7 +19,7 @@ def anchors(kind, base, count=200):
         true = jnp.ones((), bool)
         archive = archive.write(i * jnp.ones(D), jnp.asarray(float(i)), jnp.asarray(1.0), jnp.asarray(0.1), true)
     one = lambda key: propose(  # noqa: E731
-        jnp.asarray(kind), draw(key, D, jnp.float64), base, archive, LOWER, UPPER, jnp.zeros(())
+        jnp.asarray(kind), draw(key, D, len(KINDS), jnp.float64), base, archive, LOWER, UPPER, jnp.zeros(())
     )
     return np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(kind), count)))
 

@@ -3,5 +3,17 @@
 from .box import REACH, Box
 from .codes import STATUS_MESSAGES, Cause, Mode, Status
 from .contract import AbstractOptimizer, Reading
+from .rows import is_row, put_row
 
-__all__ = ["REACH", "STATUS_MESSAGES", "AbstractOptimizer", "Box", "Cause", "Mode", "Reading", "Status"]
+__all__ = [
+    "REACH",
+    "STATUS_MESSAGES",
+    "AbstractOptimizer",
+    "Box",
+    "Cause",
+    "Mode",
+    "Reading",
+    "Status",
+    "is_row",
+    "put_row",
+]

@@ -5,6 +5,7 @@ An unbounded coordinate is scaled around a centre and is never clipped there; a 
 """
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -32,7 +33,7 @@ class Box(eqx.Module):
         with np.errstate(invalid="ignore", over="ignore"):
             centre = np.where(closed, 0.5 * lower + 0.5 * upper, origin)
             half = np.where(closed, 0.5 * upper - 0.5 * lower, REACH * np.maximum(1.0, np.abs(origin)))
-        return Box(*(jnp.asarray(v, lower.dtype) for v in (lower, upper, centre, half / REACH)))
+        return Box(*(jax.device_put(v.astype(lower.dtype)) for v in (lower, upper, centre, half / REACH)))
 
     @property
     def q_lower(self) -> Float[Array, " d"]:
@@ -54,4 +55,4 @@ class Box(eqx.Module):
 
     def outward(self, q: Float[Array, " d"]) -> Float[Array, " d"]:
         """Internal coordinates to x; the last clip keeps round-off from leaving the bounds by one ulp."""
-        return jnp.clip(self.centre + self.scale * q, self.lower, self.upper)
+        return (self.centre + self.scale * q).clip(self.lower, self.upper)

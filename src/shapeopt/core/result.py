@@ -1,9 +1,9 @@
 """What a run gives back: a SciPy `OptimizeResult` with the minima, the events, the trace and the energy ledger."""
 
+import sys
 from typing import Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 from .codes import STATUS_MESSAGES, Cause, Mode, Status
 
@@ -19,18 +19,45 @@ LEDGER_TERMS = (
 )
 
 
+class Result(dict):
+    """A `scipy.optimize.OptimizeResult` to whoever asks, made without SciPy, whose import would take half a second.
+
+    A dictionary whose entries are attributes too. `isinstance` holds once SciPy's class is loaded; it prints as that.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(name) from error
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        del self[name]
+
+    @property
+    def __class__(self) -> type:
+        return getattr(sys.modules.get("scipy.optimize"), "OptimizeResult", Result)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Result, (dict(self),)
+
+    def __dir__(self) -> list[str]:
+        return list(self)
+
+    def __repr__(self) -> str:
+        from scipy.optimize import OptimizeResult
+
+        return repr(OptimizeResult(self))
+
+
 class RunRecord:
-    """The readings of a run, gathered on the host one by one or in stretches."""
+    """The readings of a run, gathered on the host in stretches."""
 
     def __init__(self) -> None:
         self._stretches: dict[str, list[np.ndarray]] = {}
-        self._names: tuple[str, ...] = ()
-        self._rows: list[tuple[Any, ...]] = []
-
-    def append(self, names: tuple[str, ...], row: tuple[Any, ...]) -> None:
-        """One reading; cheap, since a host objective pays for it at every call."""
-        self._names = names
-        self._rows.append(row)
 
     def extend(self, **columns: np.ndarray) -> None:
         """A stretch of readings, in columns of equal length."""
@@ -38,19 +65,14 @@ class RunRecord:
             self._stretches.setdefault(name, []).append(rows)
 
     def column(self, name: str) -> np.ndarray:
-        self._settle_rows()
-        return np.concatenate(self._stretches[name]) if name in self._stretches else np.zeros(0)
+        if name not in self._stretches:
+            return np.zeros(0)
+        if len(self._stretches[name]) > 1:
+            self._stretches[name] = [np.concatenate(self._stretches[name])]
+        return self._stretches[name][0]
 
     def __contains__(self, name: str) -> bool:
-        self._settle_rows()
         return name in self._stretches
-
-    def _settle_rows(self) -> None:
-        if self._rows:
-            rows, self._rows = self._rows, []
-            self.extend(
-                **{name: np.array(column) for name, column in zip(self._names, zip(*rows, strict=True), strict=True)}
-            )
 
 
 def make_result(
@@ -60,19 +82,21 @@ def make_result(
     calls: int,
     gradients: int,
     record: RunRecord,
-    minima: list[OptimizeResult],
+    minima: list[Result],
     status: Status,
     restore: Any,
-) -> OptimizeResult:
+) -> Result:
     """The result; `restore` gives a flat point the user's structure."""
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
     calls_spent, modes = record.column("calls").astype(int), _names(record, "mode", Mode)
-    trace = OptimizeResult(value=record.column("value"), best=best, calls=calls_spent, mode=modes)
-    energy = OptimizeResult({term: record.column(term) for term in LEDGER_TERMS if term in record})
+    trace = Result(value=record.column("value"), best=best, calls=calls_spent, mode=modes)
+    energy = Result({term: record.column(term) for term in LEDGER_TERMS if term in record})
     events = list_events(record, restore)
-    return OptimizeResult(
+    if status == Status.BUDGET_SPENT and len(best):
+        events.append(_event(record, len(best) - 1, Cause.BUDGET, None))
+    return Result(
         x=restore(np.asarray(x)),
         fun=float(fun),
         success=finite and status in (Status.BUDGET_SPENT, Status.STOPPED_BY_CALLBACK),
@@ -88,35 +112,39 @@ def make_result(
     )
 
 
-def list_events(record: RunRecord, restore: Any) -> list[OptimizeResult]:
+def list_events(record: RunRecord, restore: Any) -> list[Result]:
     """One entry for each stage that ended: after which call, in which mode, why, at what value, and where it went."""
-    causes, modes = record.column("cause").astype(int), record.column("mode").astype(int)
-    calls, values, best = record.column("calls").astype(int), record.column("value"), record.column("best")
+    causes = record.column("cause").astype(int)
     points = record.column("next_x") if "next_x" in record else None
     return [
-        OptimizeResult(
-            call=int(calls[i]),
-            mode=Mode(modes[i]).name.lower(),
-            cause=Cause(causes[i]).name.lower(),
-            value=float(values[i]),
-            best=float(best[i]),
-            anchor=None if points is None else restore(points[i]),
-        )
+        _event(record, int(i), Cause(causes[i]), None if points is None else restore(points[i]))
         for i in np.flatnonzero(causes)
     ]
 
 
-def list_minima(archive: Any, x: np.ndarray, fun: float, box: Any, restore: Any) -> list[OptimizeResult]:
+def _event(record: RunRecord, i: int, cause: Cause, anchor: Any) -> Result:
+    """The end of a stage at reading number i."""
+    return Result(
+        call=int(record.column("calls")[i]),
+        mode=Mode(int(record.column("mode")[i])).name.lower(),
+        cause=cause.name.lower(),
+        value=float(record.column("value")[i]),
+        best=float(record.column("best")[i]),
+        anchor=anchor,
+    )
+
+
+def list_minima(archive: Any, x: np.ndarray, fun: float, box: Any, restore: Any) -> list[Result]:
     """The distinct basins, best first. The best point joins them if its basin was not closed before the run ended."""
-    values = np.asarray([] if archive is None else archive.values)
-    rows = [
-        (float(values[i]), np.asarray(box.outward(archive.points[i])), int(archive.visits[i]))
-        for i in np.flatnonzero(np.isfinite(values))
-    ]
+    rows = []
+    if archive is not None:
+        values, points, visits = map(np.asarray, (archive.values, archive.points, archive.visits))
+        points = box.outward(points)
+        rows = [(float(values[i]), points[i], int(visits[i])) for i in np.flatnonzero(np.isfinite(values))]
     if np.isfinite(fun) and not any(value <= fun for value, _, _ in rows):
         rows.append((float(fun), np.asarray(x), 1))
     rows.sort(key=lambda row: row[0])
-    return [OptimizeResult(x=restore(point), fun=value, visits=visits) for value, point, visits in rows]
+    return [Result(x=restore(point), fun=value, visits=visits) for value, point, visits in rows]
 
 
 def _names(record: RunRecord, column: str, vocabulary: Any) -> np.ndarray:

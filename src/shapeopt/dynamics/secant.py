@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ..core import is_row, put_row
 from .metric import AbstractMetric
 
 CURVATURE_FLOOR = 1e-10  # a pair is kept if s.y exceeds this share of |s||y|, so that H stays positive definite
@@ -41,15 +42,19 @@ class SecantPairs(eqx.Module):
         """The pair (s, y) in place of the oldest one; nothing changes where not `active` (then s.y may be anything)."""
         sy = jnp.dot(s, y)
         unit = jnp.where(active, jax.lax.rsqrt(jnp.where(active, sy, 1.0)), 0.0)
-        k, slot = self.slot, jnp.where(active, (self.slot + 1) % self.S.shape[0], self.slot)
-        s_row, y_row = jnp.where(active, s * unit, self.S[k]), jnp.where(active, y * unit, self.Y[k])
-        S, Y = self.S.at[k].set(s_row), self.Y.at[k].set(y_row)
-        column = -self.R_inverse.at[k].set(0.0).at[:, k].set(0.0) @ rows_dot(S, y_row)
-        R_inverse = self.R_inverse.at[k].set(0.0).at[:, k].set(column).at[k, k].set(1.0)
-        gram = rows_dot(Y, y_row)
-        YY = self.YY.at[k].set(gram).at[:, k].set(gram)
-        kept = (jnp.where(active, R_inverse, self.R_inverse), jnp.where(active, YY, self.YY))
-        return SecantPairs(S, Y, *kept, slot)
+        y_unit = y * unit
+        S, Y = put_row(self.S, self.slot, s * unit, active), put_row(self.Y, self.slot, y_unit, active)
+        new = is_row(len(self.S), self.slot) & active
+        kept = jnp.where(new[:, None] | new, 0.0, self.R_inverse)
+        column = jnp.where(new, 1.0, -(kept @ rows_dot(S, y_unit)))
+        gram = rows_dot(Y, y_unit)
+        return SecantPairs(
+            S,
+            Y,
+            R_inverse=jnp.where(new, column[:, None], kept),
+            YY=jnp.where(new, gram[:, None], jnp.where(new[:, None], gram, self.YY)),
+            slot=jnp.where(active, (self.slot + 1) % len(self.S), self.slot),
+        )
 
     def solve(self, v: Float[Array, " d"], gamma: Float[Array, ""]) -> Float[Array, " d"]:
         """H v with H_0 = gamma I."""

@@ -104,19 +104,23 @@ class AbstractStep(eqx.Module):
         p_new, v_new = _scaled(after, p_kick, v_kick)
         q_free = q + self.h * v_new  # eq. shape_q_update
 
-        outside = _kinetic_change(p, e_p, p_0, v_0) + _kinetic_change(p_kick, v_kick, p_new, v_new)
-        inside = -zeta * jnp.dot(p_0, v_0) - self.h * structure.alpha_R * dissipation.power(v_0)
         clip = p_kick - p_free  # its work is taken at the velocity after the clip; the rest of it is discretisation
-        bend = 0.5 * jnp.dot(v_kick - v_0, p_free - p_0 - clip)
+        bend = v_kick - v_0, p_free - p_0 - clip
+        slid, bent, clipped, drifted, kinetic_before, kinetic_after = _inner_products(
+            (p_0, v_0), bend, (v_kick, clip), (e_q, v_new - v_0), (p, e_p), (p_new, v_new)
+        )
+        outside = _kinetic_change(p, e_p, p_0, v_0) + _kinetic_change(p_kick, v_kick, p_new, v_new)
+        inside = -zeta * slid - self.h * structure.alpha_R * dissipation.power(v_0)
+        fed, injected = structure.port_power(v_0)
         work = ChannelWork(
             dissipation=outside + inside,
-            damping_injection=-self.h * jnp.sum(structure.K_d * v_0**2),
-            port=self.h * jnp.dot(v_0, structure.u_shp),
-            clipping=jnp.dot(v_kick, clip),
-            discretisation=bend + self.h * jnp.dot(e_q, v_new - v_0),
+            damping_injection=-self.h * injected,
+            port=self.h * fed,
+            clipping=clipped,
+            discretisation=0.5 * bent + self.h * drifted,
         )
         q_new = jnp.clip(q + _within(radius, q_free - q), lower, upper)  # eq. dp_half_kick_plus
-        kinetic = 0.5 * jnp.dot(p, e_p), 0.5 * jnp.dot(p_new, v_new)
+        kinetic = 0.5 * kinetic_before, 0.5 * kinetic_after
         return StepResult(q_new, p_new, q_free, p_free, e_q, e_p, v_new, *kinetic, work)
 
 
@@ -188,6 +192,8 @@ def _conformal_damping(h: float, structure: Structure) -> tuple[Scalar | Vector,
     kept = 1.0 - structure.zeta
     if not isinstance(structure.metric, DiagonalMetric):
         return kept, structure.dissipation
+    if structure.dissipation.diagonal is None:
+        return kept, structure.dissipation
     rate = structure.alpha_R * structure.dissipation.diagonal * structure.metric.inverse
     return kept * jnp.exp(-h * rate), structure.dissipation.low_rank
 
@@ -212,3 +218,9 @@ def _scaled(factor: Scalar | Vector | None, p: Vector, v: Vector) -> tuple[Vecto
 def _kinetic_change(p: Vector, v: Vector, p_new: Vector, v_new: Vector) -> Scalar | float:
     """K(p') - K(p) without cancellation, for v = M^-1 p with a symmetric M."""
     return 0.0 if p_new is p else 0.5 * jnp.dot(p_new - p, v_new + v)
+
+
+def _inner_products(*pairs: tuple[Vector, Vector]) -> Float[Array, " n"]:
+    """a . b of each pair, in one pass: from Python, a compiled step costs time for each sum in it."""
+    left, right = (jnp.stack(side) for side in zip(*pairs, strict=True))
+    return jnp.sum(left * right, axis=-1)

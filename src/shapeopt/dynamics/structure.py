@@ -1,6 +1,7 @@
 """The operators of one fast step: skew transport, dissipation, port (eqs. dp_skew_operator, dp_psd_operator).
 
-All are matrix-free: O(d r) time and memory, and a rank of zero leaves nothing to compute.
+All are matrix-free: O(d r) time and memory. A channel that a policy does not use is absent rather than zero (rank 0, or
+None), so that nothing is computed for it.
 """
 
 import equinox as eqx
@@ -38,22 +39,22 @@ class SkewOperator(eqx.Module):
 class DissipationOperator(eqx.Module):
     """D v = B (B^T v) + diagonal * v, positive semidefinite  (eq. dp_psd_operator).
 
-    `diagonal` must not be negative. Compiled code can't check values, so a network's output goes through `from_raw`,
-    which guarantees it for any finite input.
+    `diagonal` must not be negative (None: there is none). Compiled code can't check values, so a network's output goes
+    through `from_raw`, which guarantees it for any finite input.
 
     Departs from the paper: nothing; the map from raw outputs to the diagonal (softplus) is ours, the paper names none.
     """
 
     B: Float[Array, "d r"]
-    diagonal: Float[Array, " d"]
+    diagonal: Float[Array, " d"] | None
 
     def __check_init__(self):
-        if self.B.shape[:-1] != self.diagonal.shape:
+        if self.diagonal is not None and self.B.shape[:-1] != self.diagonal.shape:
             raise ValueError(f"`diagonal` must have the rows of `B`; got {self.diagonal.shape} and {self.B.shape}.")
 
     @staticmethod
     def zero(d: int, dtype: jax.typing.DTypeLike) -> "DissipationOperator":
-        return DissipationOperator(jnp.zeros((d, 0), dtype), jnp.zeros(d, dtype))
+        return DissipationOperator(jnp.zeros((d, 0), dtype), None)
 
     @staticmethod
     def from_raw(B: Float[Array, "d r"], raw: Float[Array, " d"]) -> "DissipationOperator":
@@ -63,16 +64,16 @@ class DissipationOperator(eqx.Module):
     @property
     def low_rank(self) -> "DissipationOperator":
         """D without its diagonal."""
-        return DissipationOperator(self.B, jnp.zeros_like(self.diagonal))
+        return DissipationOperator(self.B, None)
 
     def __call__(self, v: Float[Array, " d"]) -> Float[Array, " d"]:
-        if self.B.shape[-1] == 0:
-            return self.diagonal * v
-        return self.B @ (v @ self.B) + self.diagonal * v  # eq. dp_psd_operator
+        drag = jnp.zeros_like(v) if self.diagonal is None else self.diagonal * v
+        return drag if self.B.shape[-1] == 0 else self.B @ (v @ self.B) + drag  # eq. dp_psd_operator
 
     def power(self, v: Float[Array, " d"]) -> Float[Array, ""]:
         """v . D v as a sum of squares: never negative, not even by round-off."""
-        return jnp.sum((v @ self.B) ** 2) + jnp.sum(self.diagonal * v**2)
+        drag = jnp.zeros((), v.dtype) if self.diagonal is None else jnp.sum(self.diagonal * v**2)
+        return drag if self.B.shape[-1] == 0 else jnp.sum((v @ self.B) ** 2) + drag
 
 
 class Structure(eqx.Module):
@@ -80,6 +81,7 @@ class Structure(eqx.Module):
 
     `zeta` in [0, 1] is the share of the momentum that one step dissipates through the metric: the whole dissipation is
     alpha_R D + (zeta / h) M. At zeta = 1 nothing of p survives, and the step is a (quasi-)Newton step in the metric.
+    `u_shp` and `K_d` are None where the port is not used.
 
     Departs from the paper: `zeta`; the paper has D alone.
     """
@@ -90,8 +92,8 @@ class Structure(eqx.Module):
     zeta: Float[Array, ""]
     alpha_J: Float[Array, ""]
     alpha_R: Float[Array, ""]
-    u_shp: Float[Array, " d"]
-    K_d: Float[Array, ""] | Float[Array, " d"]
+    u_shp: Float[Array, " d"] | None
+    K_d: Float[Array, ""] | Float[Array, " d"] | None
 
     @staticmethod
     def plain(metric: AbstractMetric, zeta: Float[Array, ""], q: Float[Array, " d"]) -> "Structure":
@@ -99,8 +101,15 @@ class Structure(eqx.Module):
         d, dtype = q.shape[-1], q.dtype
         zero = jnp.zeros((), dtype)
         skew, dissipation = SkewOperator.zero(d, dtype), DissipationOperator.zero(d, dtype)
-        return Structure(metric, skew, dissipation, zeta, zero, zero, jnp.zeros(d, dtype), zero)
+        return Structure(metric, skew, dissipation, zeta, zero, zero, None, None)
 
     def port_input(self, y: Float[Array, " d"]) -> Float[Array, " d"]:
         """u_port = u_shp - K_d y  (eq. shape_port_output)."""
-        return self.u_shp - self.K_d * y
+        u_shp = jnp.zeros_like(y) if self.u_shp is None else self.u_shp
+        return u_shp if self.K_d is None else u_shp - self.K_d * y
+
+    def port_power(self, y: Float[Array, " d"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """What u_shp feeds in, y . u_shp, and what the damping injection takes out, y . K_d y."""
+        zero = jnp.zeros((), y.dtype)
+        fed = zero if self.u_shp is None else jnp.dot(y, self.u_shp)
+        return fed, zero if self.K_d is None else jnp.sum(self.K_d * y**2)

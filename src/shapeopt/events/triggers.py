@@ -29,9 +29,12 @@ def cause_of(signals: Signals, age: Int[Array, ""], horizon: Int[Array, ""]) -> 
 
     Departs from the paper: HOPELESS, REVISIT and NONFINITE are ours.
     """
-    flags = (signals.nonfinite, signals.converged, signals.stalled, signals.revisit, signals.hopeless, age >= horizon)
-    causes = (Cause.NONFINITE, Cause.CONVERGED, Cause.STALL, Cause.REVISIT, Cause.HOPELESS, Cause.CLOCK)
-    return jnp.select(flags, [jnp.asarray(int(c), jnp.int32) for c in causes], jnp.asarray(int(Cause.NONE), jnp.int32))
+    cause = jnp.where(age >= horizon, int(Cause.CLOCK), int(Cause.NONE))
+    cause = jnp.where(signals.hopeless, int(Cause.HOPELESS), cause)
+    cause = jnp.where(signals.revisit, int(Cause.REVISIT), cause)
+    cause = jnp.where(signals.stalled, int(Cause.STALL), cause)
+    cause = jnp.where(signals.converged, int(Cause.CONVERGED), cause)
+    return jnp.where(signals.nonfinite, int(Cause.NONFINITE), cause).astype(jnp.int32)
 
 
 def writes_memory(mode: Int[Array, ""], cause: Int[Array, ""]) -> Flag:

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ..core import is_row, put_row
+
 
 class Archive(eqx.Module):
     """The best few distinct basins, in no order; a slot of value +inf is empty.
@@ -52,15 +54,13 @@ class Archive(eqx.Module):
         """
         nowhere = jnp.zeros((), jnp.int32), jnp.zeros((), bool)
         slot, known = jax.lax.cond(active, lambda: self._slot(q, radius), lambda: nowhere)
-        lower = value < self.values[slot]
-        moves = active & lower
+        chosen = is_row(len(self.values), slot)
+        moves = active & (value < self.values[slot])
         return Archive(
-            self.points.at[slot].set(jnp.where(moves, q, self.points[slot])),
-            self.values.at[slot].set(jnp.where(moves, value, self.values[slot])),
-            self.visits.at[slot].set(
-                jnp.where(active & known, self.visits[slot] + 1, jnp.where(moves, 1, self.visits[slot]))
-            ),
-            self.curvatures.at[slot].set(jnp.where(moves, curvature, self.curvatures[slot])),
+            put_row(self.points, slot, q, moves),
+            jnp.where(chosen & moves, value, self.values),
+            jnp.where(chosen & active & known, self.visits + 1, jnp.where(chosen & moves, 1, self.visits)),
+            jnp.where(chosen & moves, curvature, self.curvatures),
         )
 
     def _slot(self, q: Float[Array, " d"], radius: Float[Array, ""]) -> tuple[Int[Array, ""], Bool[Array, ""]]:

@@ -39,6 +39,8 @@ def real_gradient(gradient: Any, name: str, like: Float[Array, " d"]) -> Float[A
 
 def host_scalar(value: Any, name: str) -> float:
     """The answer of a host objective as a Python float; NaN and infinities pass."""
+    if isinstance(value, float):  # np.float64 is one too
+        return float(value)
     array = _real_array(value, name, "a real scalar", np.asarray)
     if array.size != 1:
         raise ValueError(f"`{name}` must return a real scalar; got shape {array.shape}: {_short(value)}.")
@@ -47,6 +49,8 @@ def host_scalar(value: Any, name: str) -> float:
 
 def host_gradient(gradient: Any, name: str, like: np.ndarray) -> np.ndarray:
     """The gradient of a host objective, copied, with the shape and dtype of the point it was asked at."""
+    if type(gradient) is np.ndarray and gradient.dtype == like.dtype and gradient.shape == like.shape:
+        return gradient.copy()
     array = _real_array(gradient, name, f"a real gradient of shape {like.shape}", np.asarray)
     if array.shape != like.shape:
         raise ValueError(f"`{name}` must return a gradient of shape {like.shape}; got shape {array.shape}.")

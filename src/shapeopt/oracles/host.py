@@ -5,7 +5,6 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..core import Reading
@@ -34,7 +33,7 @@ def probe_traceable(fun: Callable[[Any], Any], x: np.ndarray) -> tuple[bool, Any
     """
     x = np.asarray(x)
     with jax.enable_x64(True) if x.dtype.itemsize == 8 else nullcontext():
-        answer = fun(jnp.array(x))
+        answer = fun(jax.device_put(x.copy()))
     leaves = jax.tree.leaves(answer)
     return bool(leaves) and all(isinstance(leaf, jax.Array) for leaf in leaves), answer
 
@@ -117,9 +116,8 @@ class HostOracle:
             mean, gradient = self.differences.estimate(x, self._value, self.readings)
             value = mean if value is None else value
         self.readings += 1
-        with np.errstate(over="ignore"):
-            numpy_values: Any = (self.dtype.type(value), gradient, np.int32(self.calls - start))
-        return Reading(*numpy_values)
+        numbers: Any = (self._number(value), gradient, np.int32(self.calls - start))
+        return Reading(*numbers)
 
     def _ask_at(self, x: np.ndarray) -> tuple[float | None, np.ndarray | None]:
         if not self._asks_at_x:
@@ -135,11 +133,12 @@ class HostOracle:
 
     def _answer(self, x: Any) -> tuple[Any, ...]:
         """What `fun` and `jac` say at x, as they say it: (value,) or (value, gradient)."""
+        own = (lambda: x.copy()) if isinstance(x, np.ndarray) else lambda: x  # a JAX array can't be written to
         if self.jac is True:
-            return split_pair(self.fun(x.copy()), "fun")
+            return split_pair(self.fun(own()), "fun")
         if self.jac is None:
-            return (self.fun(x.copy()),)
-        return self.fun(x.copy()), self.jac(x.copy())
+            return (self.fun(own()),)
+        return self.fun(own()), self.jac(own())
 
     def _checked(self, answer: tuple[Any, ...], x: np.ndarray) -> tuple[float, np.ndarray | None]:
         value = host_scalar(answer[0], "fun")
@@ -155,6 +154,13 @@ class HostOracle:
         if x.shape != self.shape:
             raise ValueError(f"`x` must have shape {self.shape}, as `x_like`; got {x.shape}.")
         return x
+
+    def _number(self, value: Any) -> Any:
+        """`value` in the oracle's dtype, infinite where it is too large for it."""
+        if self.dtype == np.float64:
+            return np.float64(value)
+        with np.errstate(over="ignore"):
+            return self.dtype.type(value)
 
     def _admit(self, calls: int) -> None:
         if self.limit is not None and self.calls + calls > self.limit:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ..dynamics import AbstractMetric, DissipationOperator, SkewOperator, Structure
@@ -62,7 +63,7 @@ class Network(eqx.Module):
     @property
     def silent(self) -> bool:
         """Whether it answers zero to everything."""
-        return not (bool(jnp.any(self.W_out != 0)) or bool(jnp.any(self.b_out != 0)))
+        return not (np.asarray(self.W_out).any() or np.asarray(self.b_out).any())
 
     def __call__(self, x: Float[Array, " inputs"]) -> Float[Array, " outputs"]:
         return self.W_out @ jnp.tanh(self.W_in @ x + self.b_in) + self.b_out
@@ -130,7 +131,7 @@ class ControllerHead(eqx.Module):
             structure,
             metric=metric,
             skew=SkewOperator(U, V),
-            dissipation=DissipationOperator(B, jnp.zeros_like(g)),
+            dissipation=DissipationOperator(B, None),
             alpha_J=one,
             alpha_R=one,
             u_shp=force * jnp.tanh(out[:, -1]),

@@ -9,9 +9,11 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int
 
+from ..core import is_row
 from ..memory import Archive
+from .draws import Draws
 
 
 class Kind(NamedTuple):
@@ -52,9 +54,9 @@ class Credit(eqx.Module):
         return Credit(zeros, zeros)
 
     def paid(self, kind: Int[Array, ""], success: Bool[Array, ""], active: Bool[Array, ""]) -> "Credit":
-        one = jnp.where(active, 1.0, 0.0).astype(self.trials.dtype)
-        gain = jnp.where(active & success, 1.0, 0.0).astype(self.trials.dtype)
-        return Credit(self.successes.at[kind].add(gain), self.trials.at[kind].add(one))
+        tried = is_row(len(KINDS), kind) & active
+        one = tried.astype(self.trials.dtype)
+        return Credit(self.successes + jnp.where(success, one, 0.0), self.trials + one)
 
     def draw(self, normals: Float[Array, " kinds"], bias: Float[Array, " kinds"]) -> Int[Array, ""]:
         """A kind, by Thompson sampling with the normal approximation of the beta posterior; `bias` is the planner's."""
@@ -63,33 +65,6 @@ class Credit(eqx.Module):
         mean = (self.successes + PRIOR_WEIGHT * prior) / weight
         spread = jnp.sqrt(mean * (1.0 - mean) / (weight + 1.0))
         return jnp.argmax(mean + spread * normals + bias).astype(jnp.int32)
-
-
-class Draws(NamedTuple):
-    """The randomness of one escape."""
-
-    kinds: Float[Array, " kinds"]
-    radius: Float[Array, ""]
-    share: Float[Array, ""]
-    pair: Float[Array, " 2"]
-    normal: Float[Array, " d"]
-    uniform: Float[Array, " d"]
-
-
-def draw(key: PRNGKeyArray, d: int, dtype: jax.typing.DTypeLike) -> Draws:
-    """All from one stream of uniform numbers, in single precision, which keeps the compiled code small and quick."""
-    kinds, single = len(KINDS), jnp.float32
-    uniform = jax.random.uniform(key, (2 * d + kinds + 4,), single, minval=2.0**-24)
-    normal = (2.0**0.5 * jax.lax.erf_inv(2.0 * uniform[: d + kinds + 1] - 1.0)).astype(dtype)
-    rest = uniform[d + kinds + 1 :].astype(dtype)
-    return Draws(
-        kinds=normal[d : d + kinds],
-        radius=normal[-1],
-        share=rest[0],
-        pair=rest[1:3],
-        normal=normal[:d],
-        uniform=rest[3:],
-    )
 
 
 def propose(

@@ -142,7 +142,8 @@ def in_units(structure: Structure, force: Scalar, kept: Scalar) -> Structure:
     With p = c p~ the velocity M^-1 p is as it was, and every force is c times as strong. The step then is the paper's
     step from kept p; what is not kept is dissipated, and stands so in the ledger.
     """
-    mobility = structure.metric.solve(jnp.ones_like(structure.u_shp) / force)
+    d = structure.skew.U.shape[0]
+    mobility = structure.metric.solve(jnp.ones(d, force.dtype) / force)
     drag = kept * force
     return Structure(
         metric=DiagonalMetric(mobility),
@@ -151,8 +152,8 @@ def in_units(structure: Structure, force: Scalar, kept: Scalar) -> Structure:
         zeta=1.0 - kept,
         alpha_J=drag * structure.alpha_J,
         alpha_R=drag * structure.alpha_R,
-        u_shp=force * structure.u_shp,
-        K_d=drag * structure.K_d,
+        u_shp=None if structure.u_shp is None else force * structure.u_shp,
+        K_d=None if structure.K_d is None else drag * structure.K_d,
     )
 
 

@@ -18,10 +18,11 @@ from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPoten
 from ..events import Signals, StageAction
 from ..memory import Archive
 from .base import AbstractPolicy, Drive, Plant
+from .draws import draw
 from .drift import STEP, Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
-from .moves import KINDS, SETTLE, Credit, draw, propose
+from .moves import KINDS, SETTLE, Credit, propose
 from .universal_state import UniversalState, coordinate_features, run_features
 
 Scalar = Float[Array, ""]
@@ -192,7 +193,7 @@ class UniversalPolicy(AbstractPolicy):
         converged = line.accepted & (tiny | (promise <= round_off) | (~opening & (promise <= CONVERGED * state.spread)))
         failed = ~line.accepted & ((line.t < SHORTEST) | (promise <= round_off))
         hopeless = (line.f - HOPE * jnp.exp(state.advice.log_hope) * promise > state.base_f) & (line.age >= HOPE_AGE)
-        revisit = (state.escapes > 0) & (line.f >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
+        revisit = (state.escapes > 0) & (line.f + round_off >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
         flags = (converged, failed, revisit, hopeless)
         return Signals(*(refining & flag for flag in flags), nonfinite=~jnp.isfinite(line.f) & refining)
 
@@ -210,16 +211,17 @@ class UniversalPolicy(AbstractPolicy):
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[UniversalState, StageAction, Drive]:
         line, size = state.line, plant.q.size
-        better = line.f < state.base_f
+        unseen = ROUND_OFF * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
+        better = line.f + unseen < state.base_f
         credit = state.credit.paid(state.kind, better, state.escapes > 0)
         gain = jnp.abs(line.f - state.base_f)
-        gain = jnp.where(jnp.isfinite(gain) & (gain > 0), gain, state.spread)
+        gain = jnp.where(jnp.isfinite(gain) & (gain > unseen), gain, state.spread)
         spread = jnp.where(state.spread > 0, state.spread**0.8 * gain**0.2, gain)  # geometric, so outliers fade
         base, base_f = jnp.where(better, line.q, state.base), jnp.where(better, line.f, state.base_f)
-        round_off = 1e3 * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
-        noisy = (cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH) & (line.promise > round_off)
+        noisy = (cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH) & (line.promise > 100.0 * unseen)
         suspicion = jnp.where(noisy, SUSPICION, jnp.where(state.noise > NOISY, 0.0, -0.1 * SUSPICION))
-        draws = draw(jax.random.fold_in(jax.random.wrap_key_data(state.key), state.escapes), size, plant.q.dtype)
+        key = jax.random.fold_in(jax.random.wrap_key_data(state.key), state.escapes)
+        draws = draw(key, size, len(KINDS), plant.q.dtype)
         lean = jnp.where((state.noise > NOISY) & (jnp.arange(len(KINDS)) == SETTLE), NOISY_LEAN, 0.0)
         advice = state.advice if self.planner is None else self.planner(run_features(state, plant, credit))
         kind = credit.draw(draws.kinds, lean.astype(plant.q.dtype) + advice.kinds)

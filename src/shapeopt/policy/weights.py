@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import safetensors
 import safetensors.numpy
@@ -102,7 +101,7 @@ def load_policy(
         raise PolicyFileError(f"{weights_path} is not a valid safetensors file: {error}.") from error
     _check_leaves(stored, dict(_named_arrays(skeleton)), weights_path)
     return jax.tree_util.tree_map_with_path(
-        lambda where, leaf: jnp.asarray(stored[_name(where)]) if _is_array(leaf) else leaf, skeleton
+        lambda where, leaf: jax.device_put(stored[_name(where)]) if _is_array(leaf) else leaf, skeleton
     )
 
 
