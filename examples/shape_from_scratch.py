@@ -19,7 +19,14 @@ REACH, H, PAIRS, BASINS = 5.0, 0.05, 12, 16  # half-width of the box inside; h o
 ARMIJO, CURVATURE_FLOOR, SHORTEST = 1e-4, 1e-10, 1e-4  # enough decrease; enough curvature; a line this short failed
 STRETCH, FIRST_STEP = 4.0, 0.1  # growth of the step on negative curvature; length of the very first step, per sqrt(d)
 RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, per sqrt(d)
-CONVERGED, STANDSTILL, ROUND_OFF, HOPE, HOPE_AGE = 1e-9, 1e-9, 10.0, 4.0, 3  # when a basin is left; see `judge`
+CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE, HOPE, HOPE_AGE = (
+    1e-9,
+    1e-9,
+    10.0,
+    1e-6,
+    4.0,
+    3,
+)  # when a basin is left; see `judge`
 SAME_BASIN, SAME_BASIN_TWICE, BASIN_RADIUS = 0.1, 2, 0.05  # when two basins are one: by value and force, by distance
 SETTLE_SHARE, BETA, FORGET, POOLED, STEP, COOLED = 0.15, 0.9, 0.9, 0.5, 0.5, 0.05  # see `settle`
 NOISY_MISMATCH, SUSPICION, NOISY, NOISY_LEAN, NOISY_STEP = 0.2, 0.3, 0.5, 0.3, 0.5  # how noise is noticed; what it does
@@ -207,7 +214,7 @@ class Shape:
             self.trials[self.kind] += 1
             self.successes[self.kind] += better
         gain = abs(line.f - self.base_f) if np.isfinite([line.f, self.base_f]).all() else 0.0
-        gain = gain if gain > unseen else self.spread
+        gain = gain if gain > unseen + SAME_VALUE * self.spread else self.spread
         self.spread = self.spread**0.8 * gain**0.2 if self.spread > 0 else gain
         if better:
             self.base, self.base_f = line.q, line.f

@@ -145,7 +145,8 @@ class Stepper:
     def __init__(self, optimizer: AbstractOptimizer, state: PyTree) -> None:
         params, static = eqx.partition(optimizer, eqx.is_array)
         self._params, treedef = jax.tree.flatten(params)
-        self._compiled = _compiled_step(static, treedef, Packing.of(state))
+        self._packing = Packing.of(state)
+        self._compiled = _compiled_step(static, treedef, self._packing)
         self._tell = self._compiled.tell
         self._held = self._compiled.pack(state)
         self._dtype = self._compiled.point.dtype
@@ -154,7 +155,8 @@ class Stepper:
 
     @property
     def state(self) -> PyTree:
-        return self._compiled.unpack(self._held)
+        """The state; a packed one comes as NumPy's arrays, since compiled code that takes it apart is slow to make."""
+        return self._packing.unpack([np.asarray(part) for part in self._held] if self._packing.groups else self._held)
 
     def tell(self, value: Any, cost: Any, gradient: Any) -> np.ndarray:
         """Take in a reading of each particle; the outcome in a row: the next points, then what `info` says of them."""
@@ -222,12 +224,11 @@ def _carrier(dtype: Any) -> Any:
 
 
 def _carried(leaf: Array) -> Array:
-    word = leaf.dtype == jnp.uint32
-    return jax.lax.bitcast_convert_type(leaf, jnp.int32) if word else leaf.astype(_carrier(leaf.dtype))
+    return leaf.view(np.int32) if leaf.dtype == np.uint32 else leaf.astype(_carrier(leaf.dtype))
 
 
-def _brought_back(part: Array, dtype: Any) -> Array:
-    return jax.lax.bitcast_convert_type(part, dtype) if dtype == np.uint32 else part.astype(dtype)
+def _brought_back(part: Array | np.ndarray, dtype: Any) -> Any:
+    return part.view(dtype) if dtype == np.uint32 else part.astype(dtype)
 
 
 class CompiledStep(NamedTuple):
@@ -236,7 +237,6 @@ class CompiledStep(NamedTuple):
     pack: Any
     tell: Any
     plain_tell: Any
-    unpack: Any
     point: jax.ShapeDtypeStruct
     info: Any
 
@@ -259,12 +259,11 @@ def _compiled_step(static: Any, treedef: Any, packing: Packing) -> CompiledStep:
     inner = jax.jit(tell)
 
     def one_kernel(*arguments: Any) -> Any:
-        with set_xla_metadata(**ONE_KERNEL):
-            return inner(*arguments)
+        return set_xla_metadata(inner(*arguments), **ONE_KERNEL)  # marks this call, and not the calls within it
 
     plain = jax.jit(tell, donate_argnums=1)
     single = jax.jit(one_kernel, donate_argnums=1) if packing.groups and len(point.shape) == 1 else plain
-    return CompiledStep(jax.jit(packing.pack), single, plain, jax.jit(packing.unpack), point, jax.tree.structure(info))
+    return CompiledStep(jax.jit(packing.pack), single, plain, point, jax.tree.structure(info))
 
 
 def _reading(row: Float[Array, " n"], shape: tuple[int, ...]) -> Reading:

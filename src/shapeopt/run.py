@@ -8,7 +8,7 @@ import numpy as np
 
 from .core import AbstractOptimizer, Box, Mode, Reading, Status
 from .core.problem import Problem
-from .core.result import LEDGER_TERMS, Result, RunRecord, list_minima, make_result
+from .core.result import LEDGER_TERMS, MODE_NAMES, Result, RunRecord, list_minima, make_result
 from .dynamics import SemiImplicitStep
 from .oracles import AbstractOracle
 from .policy import AbstractPolicy, cast_policy
@@ -17,7 +17,6 @@ from .shape import ShapeOptimizer
 from .swarm import SwarmOptimizer
 
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of events are not kept, so that memory stays O(d)
-MODE_NAMES = tuple(mode.name.lower() for mode in Mode)
 STRETCH = 256  # readings between two looks at a compiled run
 
 
@@ -94,7 +93,7 @@ class Run:
         values, gradients, costs = self._round[0] if self.particles == 1 else zip(*self._round, strict=True)
         with self.precision():
             self._stepper = self._stepper or Stepper(self.optimizer, self._state)
-            outcome = self._stepper.tell(values, costs, np.ravel(gradients))
+            outcome = self._stepper.tell(values, costs, gradients if self.particles == 1 else np.ravel(gradients))
         self._round = []
         size = self._points.size
         self._points = outcome[:size].reshape(self._points.shape)

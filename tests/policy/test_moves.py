@@ -19,7 +19,13 @@ def anchors(kind, base, count=200):
         true = jnp.ones((), bool)
         archive = archive.write(i * jnp.ones(D), jnp.asarray(float(i)), jnp.asarray(1.0), jnp.asarray(0.1), true)
     one = lambda key: propose(  # noqa: E731
-        jnp.asarray(kind), draw(key, D, len(KINDS), jnp.float64), base, archive, LOWER, UPPER, jnp.zeros(())
+        jnp.asarray(kind),
+        draw(jax.random.key_data(key), jnp.zeros((), int), D, len(KINDS), jnp.float64),
+        base,
+        archive,
+        LOWER,
+        UPPER,
+        jnp.zeros(()),
     )
     return np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(kind), count)))
 

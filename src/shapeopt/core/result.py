@@ -7,6 +7,8 @@ import numpy as np
 
 from .codes import STATUS_MESSAGES, Cause, Mode, Status
 
+MODE_NAMES = tuple(mode.name.lower() for mode in Mode)
+CAUSE_NAMES = tuple(cause.name.lower() for cause in Cause)
 LEDGER_TERMS = (
     "dissipation",
     "damping_injection",
@@ -90,12 +92,13 @@ def make_result(
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
-    calls_spent, modes = record.column("calls").astype(int), _names(record, "mode", Mode)
+    calls_spent, modes = record.column("calls").astype(int), _names(record, "mode", MODE_NAMES)
     trace = Result(value=record.column("value"), best=best, calls=calls_spent, mode=modes)
     energy = Result({term: record.column(term) for term in LEDGER_TERMS if term in record})
     events = list_events(record, restore)
     if status == Status.BUDGET_SPENT and len(best):
-        events.append(_event(record, len(best) - 1, Cause.BUDGET, None))
+        end = {"call": int(calls_spent[-1]), "mode": str(modes[-1]), "cause": CAUSE_NAMES[Cause.BUDGET]}
+        events.append(Result(**end, value=float(record.column("value")[-1]), best=float(best[-1]), anchor=None))
     return Result(
         x=restore(np.asarray(x)),
         fun=float(fun),
@@ -115,23 +118,20 @@ def make_result(
 def list_events(record: RunRecord, restore: Any) -> list[Result]:
     """One entry for each stage that ended: after which call, in which mode, why, at what value, and where it went."""
     causes = record.column("cause").astype(int)
-    points = record.column("next_x") if "next_x" in record else None
+    ended = np.flatnonzero(causes)
+    calls, modes, values, bests = (record.column(name)[ended].tolist() for name in ("calls", "mode", "value", "best"))
+    points = record.column("next_x")[ended] if "next_x" in record else None
     return [
-        _event(record, int(i), Cause(causes[i]), None if points is None else restore(points[i]))
-        for i in np.flatnonzero(causes)
+        Result(
+            call=int(calls[i]),
+            mode=MODE_NAMES[int(modes[i])],
+            cause=CAUSE_NAMES[cause],
+            value=values[i],
+            best=bests[i],
+            anchor=None if points is None else restore(points[i]),
+        )
+        for i, cause in enumerate(causes[ended].tolist())
     ]
-
-
-def _event(record: RunRecord, i: int, cause: Cause, anchor: Any) -> Result:
-    """The end of a stage at reading number i."""
-    return Result(
-        call=int(record.column("calls")[i]),
-        mode=Mode(int(record.column("mode")[i])).name.lower(),
-        cause=cause.name.lower(),
-        value=float(record.column("value")[i]),
-        best=float(record.column("best")[i]),
-        anchor=anchor,
-    )
 
 
 def list_minima(archive: Any, x: np.ndarray, fun: float, box: Any, restore: Any) -> list[Result]:
@@ -147,7 +147,6 @@ def list_minima(archive: Any, x: np.ndarray, fun: float, box: Any, restore: Any)
     return [Result(x=restore(point), fun=value, visits=visits) for value, point, visits in rows]
 
 
-def _names(record: RunRecord, column: str, vocabulary: Any) -> np.ndarray:
-    names = np.array([member.name.lower() for member in vocabulary])
+def _names(record: RunRecord, column: str, vocabulary: tuple[str, ...]) -> np.ndarray:
     codes = record.column(column).astype(int)
-    return names[codes] if codes.size else codes.astype(str)
+    return np.array(vocabulary)[codes] if codes.size else codes.astype(str)

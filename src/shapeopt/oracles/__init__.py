@@ -6,6 +6,7 @@ from .host import BudgetExhausted, HostOracle, probe_traceable
 from .host_differences import HostDifferences
 from .minibatch import MinibatchOracle
 from .noise import AbstractNoise, AdditiveNoise, HeavyTailedNoise, MultiplicativeNoise, NoisyOracle
+from .reader import Reader
 from .table import ORACLES
 from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
 
@@ -26,6 +27,7 @@ __all__ = [
     "NoisyOracle",
     "Objective",
     "OracleState",
+    "Reader",
     "ValueOnlyOracle",
     "probe_traceable",
 ]

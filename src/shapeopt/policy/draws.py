@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, Float, Int, UInt32
+
+GOLDEN = np.uint32(0x9E3779B9)  # 2^32 over the golden ratio: neighbouring counters land far apart
 
 
 class Draws(NamedTuple):
@@ -18,9 +21,12 @@ class Draws(NamedTuple):
     uniform: Float[Array, " d"]
 
 
-def draw(key: PRNGKeyArray, d: int, kinds: int, dtype: jax.typing.DTypeLike) -> Draws:
-    """All from one stream of uniform numbers, in single precision, which keeps the compiled code small and quick."""
-    uniform = hashed_uniform(key, 2 * d + kinds + 4)
+def draw(words: UInt32[Array, " 2"], escape: Int[Array, ""], d: int, kinds: int, dtype: jax.typing.DTypeLike) -> Draws:
+    """The draws of escape number `escape` of the run whose key is `words`.
+
+    All come from one stream of uniform numbers, in single precision, which keeps the compiled code small and quick.
+    """
+    uniform = hashed_uniform(words, escape, 2 * d + kinds + 4)
     normal = (2.0**0.5 * jax.lax.erf_inv(2.0 * uniform[: d + kinds + 1] - 1.0)).astype(dtype)
     rest = uniform[d + kinds + 1 :].astype(dtype)
     return Draws(
@@ -33,16 +39,20 @@ def draw(key: PRNGKeyArray, d: int, kinds: int, dtype: jax.typing.DTypeLike) -> 
     )
 
 
-def hashed_uniform(key: PRNGKeyArray, n: int) -> Float[Array, " n"]:
-    """n numbers in (0, 1): the key and a counter through an integer hash (triple32 of Wellons' hash prospector).
+def hashed_uniform(words: UInt32[Array, " 2"], escape: Int[Array, ""], n: int) -> Float[Array, " n"]:
+    """n numbers in (0, 1): the words of a key, the number of an escape and a counter, hashed.
 
-    The keys themselves come from JAX's Threefry; for the few dozen numbers drawn from each of them its twenty rounds a
-    word would cost a batch in 20 dimensions a sixth of its speed.
+    The key comes from JAX's Threefry; for the few dozen numbers of each escape its twenty rounds a word would cost a
+    batch in 20 dimensions a sixth of its speed.
     """
-    words = jax.random.key_data(key).astype(jnp.uint32)
-    x = words[0] + jnp.arange(n, dtype=jnp.uint32) * jnp.uint32(0x9E3779B9)
-    x = (x ^ (x >> 17)) * jnp.uint32(0xED5AD4BB)
-    x = (x ^ (x >> 11) ^ words[1]) * jnp.uint32(0xAC4C1B51)
-    x = (x ^ (x >> 15)) * jnp.uint32(0x31848BAB)
-    x = x ^ (x >> 14)
+    salt = _hashed(words[1] + escape.astype(jnp.uint32) * GOLDEN, words[0])
+    x = _hashed(words[0] + jnp.arange(n, dtype=jnp.uint32) * GOLDEN, salt)
     return ((x >> 9).astype(jnp.float32) + 0.5) * jnp.float32(2.0**-23)  # exact, so never 0 or 1
+
+
+def _hashed(x: UInt32[Array, "..."], salt: UInt32[Array, ""]) -> UInt32[Array, "..."]:
+    """triple32 of Wellons' hash prospector, salted after its first round."""
+    x = (x ^ (x >> 17)) * jnp.uint32(0xED5AD4BB)
+    x = (x ^ (x >> 11) ^ salt) * jnp.uint32(0xAC4C1B51)
+    x = (x ^ (x >> 15)) * jnp.uint32(0x31848BAB)
+    return x ^ (x >> 14)

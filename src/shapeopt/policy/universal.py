@@ -29,6 +29,7 @@ Scalar = Float[Array, ""]
 Flag = Bool[Array, ""]
 
 CONVERGED = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is done too
+SAME_VALUE = 1e-6  # difference of two bottoms, as a share of the spread, that says nothing of the spread
 STANDSTILL = 1e-9  # root mean square step, in internal units, at which a basin is done whatever the spread
 ROUND_OFF = 10.0  # a decrease of this many ulps of f can't be seen
 HOPE = 4.0  # a basin is hopeless if even this multiple of the predicted decrease would not reach the best
@@ -215,13 +216,12 @@ class UniversalPolicy(AbstractPolicy):
         better = line.f + unseen < state.base_f
         credit = state.credit.paid(state.kind, better, state.escapes > 0)
         gain = jnp.abs(line.f - state.base_f)
-        gain = jnp.where(jnp.isfinite(gain) & (gain > unseen), gain, state.spread)
+        gain = jnp.where(jnp.isfinite(gain) & (gain > unseen + SAME_VALUE * state.spread), gain, state.spread)
         spread = jnp.where(state.spread > 0, state.spread**0.8 * gain**0.2, gain)  # geometric, so outliers fade
         base, base_f = jnp.where(better, line.q, state.base), jnp.where(better, line.f, state.base_f)
         noisy = (cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH) & (line.promise > 100.0 * unseen)
         suspicion = jnp.where(noisy, SUSPICION, jnp.where(state.noise > NOISY, 0.0, -0.1 * SUSPICION))
-        key = jax.random.fold_in(jax.random.wrap_key_data(state.key), state.escapes)
-        draws = draw(key, size, len(KINDS), plant.q.dtype)
+        draws = draw(state.key, state.escapes, size, len(KINDS), plant.q.dtype)
         lean = jnp.where((state.noise > NOISY) & (jnp.arange(len(KINDS)) == SETTLE), NOISY_LEAN, 0.0)
         advice = state.advice if self.planner is None else self.planner(run_features(state, plant, credit))
         kind = credit.draw(draws.kinds, lean.astype(plant.q.dtype) + advice.kinds)

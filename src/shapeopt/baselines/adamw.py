@@ -1,0 +1,37 @@
+"""Adam with decoupled weight decay."""
+
+from typing import ClassVar
+
+import optax
+
+from .base import EPS, AbstractDescent, from_optax, require_decay, require_not_negative, require_positive
+from .mechanisms import PRESENT, Mechanisms
+
+
+class AdamW(AbstractDescent):
+    """Adam's step (eq. app_adam_disc), then q' <- q' - lr weight_decay q, by Optax.
+
+    The decay pulls to the origin of the user's coordinates; its default is PyTorch's.
+
+    Departs from the paper: nothing.
+    """
+
+    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT)
+
+    lr: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    weight_decay: float = 0.01
+    eps: float = EPS
+
+    def __check_init__(self):
+        require_positive("lr", self.lr)
+        require_decay("beta1", self.beta1)
+        require_decay("beta2", self.beta2)
+        require_not_negative("weight_decay", self.weight_decay)
+        require_positive("eps", self.eps)
+
+    @property
+    def rule(self) -> optax.GradientTransformation:
+        rule = optax.adamw(self.lr, self.beta1, self.beta2, self.eps, weight_decay=self.weight_decay)
+        return from_optax(rule)

@@ -1,0 +1,34 @@
+"""Lion."""
+
+from typing import ClassVar
+
+import optax
+
+from .base import AbstractDescent, require_decay, require_not_negative, require_positive
+from .mechanisms import IMPLICIT, PRESENT, Mechanisms
+
+
+class Lion(AbstractDescent):
+    """q' = q - lr (sign(beta1 m + (1 - beta1) g) + weight_decay q), by Optax (eq. app_lion_disc).
+
+    Afterwards m' = beta2 m + (1 - beta2) g.
+
+    Departs from the paper: nothing; the optional decay is off.
+    """
+
+    mechanisms: ClassVar[Mechanisms] = Mechanisms(momentum=IMPLICIT, auxiliary=PRESENT, preconditioner=IMPLICIT)
+
+    lr: float
+    beta1: float = 0.9
+    beta2: float = 0.99
+    weight_decay: float = 0.0
+
+    def __check_init__(self):
+        require_positive("lr", self.lr)
+        require_decay("beta1", self.beta1)
+        require_decay("beta2", self.beta2)
+        require_not_negative("weight_decay", self.weight_decay)
+
+    @property
+    def rule(self) -> optax.GradientTransformation:
+        return optax.lion(self.lr, self.beta1, self.beta2, weight_decay=self.weight_decay)

@@ -1,0 +1,28 @@
+"""Polyak's heavy ball."""
+
+from typing import ClassVar
+
+import optax
+
+from .base import AbstractDescent, require_decay, require_positive
+from .mechanisms import PRESENT, Mechanisms
+
+
+class Momentum(AbstractDescent):
+    """b' = beta b + g, q' = q - lr b', by Optax (eq. app_hb_disc with p = -eta b, 1 - gamma eta = beta, eta^2 = lr).
+
+    Departs from the paper: nothing; its table gives lr and beta rather than gamma and eta.
+    """
+
+    mechanisms: ClassVar[Mechanisms] = Mechanisms(momentum=PRESENT)
+
+    lr: float
+    beta: float
+
+    def __check_init__(self):
+        require_positive("lr", self.lr)
+        require_decay("beta", self.beta)
+
+    @property
+    def rule(self) -> optax.GradientTransformation:
+        return optax.sgd(self.lr, momentum=self.beta)

@@ -1,0 +1,1 @@
+"""Protocols, metrics, runner and tables: how optimizers are measured against each other."""

@@ -1,0 +1,143 @@
+"""Global methods of NLopt: multi-level single linkage, controlled random search, ISRES."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..oracles import Reader
+from .base import AbstractPeer, Start, rounds
+from .descent import FTOL
+from .packages import load
+
+
+@dataclass(frozen=True)
+class Mlsl(AbstractPeer):
+    """Multi-level single linkage (Kucherenko and Sytsko 2005) on a low-discrepancy sequence, with NLopt's L-BFGS.
+
+    Departs from the paper: not in it.
+    """
+
+    name: str = "mlsl"
+    tol: float = FTOL  # decrease of f, relative and absolute, that ends a descent; NLopt has no default of its own
+    package: ClassVar[str] = "nlopt"
+    uses_gradients: ClassVar[bool] = True
+    start: ClassVar[Start] = Start.READS
+
+    def __post_init__(self) -> None:
+        if not self.tol > 0:
+            raise ValueError(f"`tol` must be positive; got {self.tol}.")
+
+    def search(
+        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
+    ) -> None:
+        nlopt = load(self.package)
+        local = nlopt.opt(nlopt.LD_LBFGS, x0.size)
+        local.set_ftol_rel(self.tol)
+        local.set_ftol_abs(self.tol)
+        method = nlopt.opt(nlopt.G_MLSL_LDS, x0.size)
+        method.set_local_optimizer(local)
+        _run(nlopt, method, reader, x0, lower, upper, seed)
+
+
+@dataclass(frozen=True)
+class ControlledRandomSearch(AbstractPeer):
+    """CRS2 with local mutation (Kaelo and Ali 2006); values alone. `members` None leaves NLopt's 10 (d + 1).
+
+    Departs from the paper: not in it.
+    """
+
+    name: str = "crs2"
+    members: int | None = None
+    package: ClassVar[str] = "nlopt"
+    uses_gradients: ClassVar[bool] = False
+    start: ClassVar[Start] = Start.READS
+
+    def __post_init__(self) -> None:
+        _require_members(self.members)
+
+    def search(
+        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
+    ) -> None:
+        nlopt = load(self.package)
+        method = nlopt.opt(nlopt.GN_CRS2_LM, x0.size)
+        if self.members is not None:
+            method.set_population(max(self.members, x0.size + 1))  # NLopt refuses fewer
+        _run(nlopt, method, reader, x0, lower, upper, seed)
+
+
+@dataclass(frozen=True)
+class Isres(AbstractPeer):
+    """The evolution strategy ISRES (Runarsson and Yao 2005); values alone. `members` None leaves NLopt's 20 (d + 1).
+
+    Departs from the paper: not in it.
+    """
+
+    name: str = "isres"
+    members: int | None = None
+    package: ClassVar[str] = "nlopt"
+    uses_gradients: ClassVar[bool] = False
+    start: ClassVar[Start] = Start.READS
+
+    def __post_init__(self) -> None:
+        _require_members(self.members)
+
+    def search(
+        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
+    ) -> None:
+        nlopt = load(self.package)
+        method = nlopt.opt(nlopt.GN_ISRES, x0.size)
+        if self.members is not None:
+            method.set_population(self.members)
+        _run(nlopt, method, reader, x0, lower, upper, seed)
+
+
+def _run(
+    nlopt: Any, method: Any, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int
+) -> None:
+    """Rounds of `method`; one that NLopt gives up for numerical reasons is followed by one from elsewhere."""
+    objective = _Objective(reader, method)
+    method.set_min_objective(objective)
+    method.set_lower_bounds(lower)
+    method.set_upper_bounds(upper)
+    for start, number in rounds(reader, x0, lower, upper, seed):
+        before = reader.readings
+        nlopt.srand(number)
+        try:
+            method.optimize(start)
+        except Exception:
+            if objective.fault is None and reader.readings == before:  # refused, not given up
+                raise
+        if objective.fault is not None:
+            raise objective.fault
+
+
+class _Objective:
+    """A reader as NLopt calls it.
+
+    An exception must not pass through NLopt, which would go on calling with it pending: it is kept in `fault`, and
+    NLopt is asked to stop.
+    """
+
+    def __init__(self, reader: Reader, method: Any) -> None:
+        self.reader, self.method = reader, method
+        self.fault: Exception | None = None
+
+    def __call__(self, x: np.ndarray, gradient: np.ndarray) -> float:
+        """The value; the gradient is written into `gradient` where that has room."""
+        if self.fault is not None:
+            return np.inf
+        try:
+            if not gradient.size:
+                return self.reader.value(x)
+            value, gradient[:] = self.reader.value_and_gradient(x)
+            return value
+        except Exception as fault:
+            self.fault = fault
+            self.method.force_stop()
+            return np.inf
+
+
+def _require_members(members: int | None) -> None:
+    if members is not None and members < 1:
+        raise ValueError(f"`members` must be positive, or None; got {members}.")
