@@ -6,6 +6,7 @@ time, so that a host loop can report in between; `Stepper` steps a run from Pyth
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -17,6 +18,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from .core import AbstractOptimizer, Box, Reading
 from .oracles import AbstractOracle, OracleState
+
+Watch = Callable[[Float[Array, " d"]], PyTree]
 
 
 class Best(NamedTuple):
@@ -46,6 +49,7 @@ class Step(NamedTuple):
     calls: Int[Array, ""]
     x: Float[Array, " d"] | None
     info: PyTree
+    seen: PyTree = None  # what `watch` said of x
 
 
 class Trace(NamedTuple):
@@ -96,10 +100,14 @@ def rollout(
     key: PRNGKeyArray,
     *,
     record_points: bool = False,
+    watch: Watch | None = None,
 ) -> Trace:
-    """Run `optimizer` from x0 until no further reading fits into `budget`; traceable, so that `vmap` batches it."""
+    """Run `optimizer` from x0 until no further reading fits into `budget`; traceable, so that `vmap` batches it.
+
+    `watch` is an onlooker: what it says of each read point is kept, and the optimizer hears nothing of it.
+    """
     carry = start(optimizer, oracle, x0, box, budget, key)
-    one = lambda carry, _: _read(optimizer, oracle, carry, record_points)  # noqa: E731
+    one = lambda carry, _: _read(optimizer, oracle, carry, record_points, watch)  # noqa: E731
     end, steps = jax.lax.scan(one, carry, length=budget // oracle.cost)
     return Trace(end.best, steps, end)
 
@@ -273,7 +281,11 @@ def _reading(row: Float[Array, " n"], shape: tuple[int, ...]) -> Reading:
 
 
 def _read(
-    optimizer: AbstractOptimizer, oracle: AbstractOracle, carry: Carry, record_points: bool
+    optimizer: AbstractOptimizer,
+    oracle: AbstractOracle,
+    carry: Carry,
+    record_points: bool,
+    watch: Watch | None = None,
 ) -> tuple[Carry, Step]:
     """One reading, or one round of them if the optimizer asks for several points at once."""
     x = optimizer.ask(carry.state)
@@ -285,5 +297,6 @@ def _read(
     best = carry.best.after(rows[lowest], finite[lowest])
     bests = jnp.minimum(carry.best.value, jax.lax.cummin(finite)).reshape(reading.value.shape)
     calls = carry.oracle.calls + jnp.cumsum(jnp.atleast_1d(reading.cost)).reshape(reading.cost.shape)
-    step = Step(reading.value, bests, calls, x if record_points else None, optimizer.info(state))
+    kept, seen = x if record_points else None, None if watch is None else watch(x)
+    step = Step(reading.value, bests, calls, kept, optimizer.info(state), seen)
     return Carry(state, ledger, best), step

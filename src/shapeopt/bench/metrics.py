@@ -1,7 +1,8 @@
 """Numbers of a cell: gaps, distances, hits, minima found, calls and time (eq. exp:metrics_main).
 
 A run of N calls has positions q_0 ... q_N: it reads q_0 ... q_{N-1} (columns 0 ... N - 1 of `Curves`), and q_N is where
-its last update left it. An AUC is a mean over q_1 ... q_N. A metric is one number a run, or one a task.
+its last update left it. An AUC is a mean over q_0 ... q_N: the paper's equation leaves q_0 out, yet its figures for
+the baselines only come out with it. A metric is one number a run, or one a task.
 """
 
 import enum
@@ -68,7 +69,10 @@ def lowest_gap(curves: Curves) -> np.ndarray:
 
 
 def auc_gap(curves: Curves) -> np.ndarray:
-    """(1/N) sum over k = 1 ... N of f(q_k) - f* (eq. exp:metrics_main)."""
+    """Mean over k = 0 ... N of f(q_k) - f* (eq. exp:metrics_main).
+
+    Departs from the paper: its equation begins at k = 1, its figures at k = 0.
+    """
     return _area(_settled(curves.gap), final_gap(curves))
 
 
@@ -88,7 +92,7 @@ def final_distance(curves: Curves) -> np.ndarray:
 
 
 def auc_distance(curves: Curves) -> np.ndarray:
-    """(1/N) sum over k = 1 ... N of the distance of q_k."""
+    """Mean over k = 0 ... N of the distance of q_k."""
     return _area(_settled(curves.distance), final_distance(curves))
 
 
@@ -232,8 +236,8 @@ def _worst_where_broken(values: np.ndarray) -> np.ndarray:
 
 
 def _area(rows: np.ndarray, final: np.ndarray) -> np.ndarray:
-    """Mean over q_1 ... q_N: columns from the second on, and the final position."""
-    return (rows[:, 1:].sum(axis=1) + final) / rows.shape[1]
+    """Mean over q_0 ... q_N: all columns, and the final position."""
+    return (rows.sum(axis=1) + final) / (rows.shape[1] + 1)
 
 
 def _below(values: np.ndarray, tolerance: float) -> np.ndarray:

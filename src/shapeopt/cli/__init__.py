@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from .bench import Bench
 from .demo import Demo
 from .errors import UsageError
 from .listing import List
@@ -21,6 +22,7 @@ __all__ = ["main"]
 Command = (
     Annotated[Minimize, tyro.conf.subcommand("minimize")]
     | Annotated[Demo, tyro.conf.subcommand("demo")]
+    | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )
 DESCRIPTION = "Fixed-budget nonconvex minimisation."
@@ -30,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; `argv` defaults to the process's own. Returns the exit code (0 well, 1 the objective raised, 2 a
     wrong argument, 130 stopped by Ctrl-C)."""
     words = list(sys.argv[1:] if argv is None else argv)
-    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes)
+    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
     command: Any = tyro.cli(Command, prog="shapeopt", description=DESCRIPTION, args=words, config=config)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

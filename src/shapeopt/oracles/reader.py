@@ -85,11 +85,14 @@ class Reader:
         number = np.int32(self.readings)
         self.calls += cost
         began = time.perf_counter()
-        with jax.enable_x64(True) if point.dtype.itemsize == 8 else nullcontext():
+        with self._precision():
             outcome = np.asarray(measure(self._key, number, point))
         self.seconds += time.perf_counter() - began
         self._keep(point, float(outcome[0]))
         return outcome
+
+    def _precision(self) -> Any:
+        return jax.enable_x64(True) if self.lower.dtype.itemsize == 8 else nullcontext()
 
     def _inside(self, x: Any) -> np.ndarray:
         x = np.asarray(x, self.lower.dtype)

@@ -1,0 +1,102 @@
+"""What can be named as a method: SHAPE's policies, the paper's baselines, peers, and what a user brings."""
+
+import abc
+import importlib
+import inspect
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..baselines import BASELINES, make_baseline
+from ..core import AbstractOptimizer
+from ..dynamics import SemiImplicitStep
+from ..peers import PEERS, AbstractPeer, make_peer
+from ..policy import cast_policy, find_policy
+from ..policy.find import SHIPPED
+from ..shape import ShapeOptimizer
+from .cells import Cell
+
+
+class UnknownMethodError(ValueError):
+    """A name that is no method; the message lists what there is."""
+
+
+class AbstractMethod(abc.ABC):
+    """A method with the name that its records carry."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Traceable(AbstractMethod):
+    """A method under the optimizer contract; it is compiled and run in batches."""
+
+    name: str
+    optimizers: Any  # Cell -> AbstractOptimizer
+
+    def optimizer(self, cell: Cell) -> AbstractOptimizer:
+        return self.optimizers(cell)
+
+
+@dataclass(frozen=True)
+class Hosted(AbstractMethod):
+    """A method that calls its objective itself; it is run point by point under the counter."""
+
+    name: str
+    peer: AbstractPeer
+
+
+def list_methods() -> dict[str, str]:
+    """Every built-in name, and what kind of method it is."""
+    kinds = {name: "policy" for name in SHIPPED}
+    return kinds | {name: "baseline" for name in BASELINES} | {name: "peer" for name in PEERS}
+
+
+def find_method(name: str) -> AbstractMethod:
+    """The method called `name`: a shipped policy, a baseline, a peer, a policy's file, or `package.module:Attribute`.
+
+    The attribute is an optimizer, a peer, or a class or function that makes one (given the cell, if it takes an
+    argument). The working folder is searched, too.
+    """
+    if name in SHIPPED or name.endswith((".safetensors", ".json")):
+        return Traceable(Path(name).stem, lambda cell: shape_optimizer(name))
+    if name in BASELINES:
+        return Traceable(name, lambda cell: make_baseline(name, cell.family.name))
+    if name in PEERS:
+        return Hosted(name, make_peer(name))
+    if ":" in name:
+        return _brought(name)
+    raise UnknownMethodError(
+        f"`methods` must be among {', '.join(list_methods())}; a policy's file; or module:Attribute. Got {name!r}."
+    )
+
+
+def shape_optimizer(policy: str) -> ShapeOptimizer:
+    """SHAPE with a policy in double precision, in which every comparison is made; the energy ledger is not kept."""
+    found = cast_policy(find_policy(policy), "float64")
+    return ShapeOptimizer(found, SemiImplicitStep(found.h), record_energy=False)
+
+
+def _brought(name: str) -> AbstractMethod:
+    """A method from a user's own module."""
+    found, label = load_attribute(name, "methods"), name.rpartition(":")[2]
+    made = found() if isinstance(found, type) and not inspect.signature(found).parameters else found
+    if isinstance(made, AbstractPeer):
+        return Hosted(label, made)
+    if isinstance(made, AbstractOptimizer):
+        return Traceable(label, lambda cell: made)
+    if callable(made):
+        return Traceable(label, made)
+    raise UnknownMethodError(f"`methods` must name an optimizer or a peer; {name!r} is {found!r}.")
+
+
+def load_attribute(name: str, argument: str) -> Any:
+    """The attribute `package.module:Attribute`; the working folder is searched, too."""
+    module, _, attribute = name.partition(":")
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UnknownMethodError(f"`{argument}` must name something that can be imported; {name!r}: {error}") from error

@@ -1,0 +1,142 @@
+"""What is kept of a cell: one safetensors file with the curves and, as JSON, everything that decides them."""
+
+import importlib.metadata
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from .cells import Cell, Protocol
+from .curves import Curves
+from .metrics import HitRule, Quantity
+
+FORMAT = "shapeopt-bench-1"
+MAX_BYTES = 2**30
+ARRAYS = tuple(field.name for field in fields(Curves) if "ndarray" in str(field.type))
+NUMBERS = tuple(field.name for field in fields(Curves) if field.name not in ARRAYS)
+VERSIONS = ("shapeopt", "jax", "numpy", "scipy", "optax", "cma", "nlopt")
+
+
+class RecordError(ValueError):
+    """A file that is no record, or a damaged one."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One method on one cell of one protocol: what was run, and what came out."""
+
+    protocol: str
+    cell: dict[str, Any]  # `Cell.describe()`
+    method: str
+    seed: int
+    curves: Curves
+    versions: dict[str, str]
+
+    @property
+    def rule(self) -> HitRule:
+        return HitRule(Quantity(self.cell["rule"]["quantity"]), self.cell["rule"]["tolerance"])
+
+
+def record_path(folder: Path, protocol: str, cell: str, method: str) -> Path:
+    """Where a record lies; names that are no file's names are refused."""
+    for part in (protocol, cell, method):
+        if not re.fullmatch(r"[\w.+=-]+", part) or part.startswith("."):
+            raise RecordError(f"`name` must be made of letters, digits and .+=-_; got {part!r}.")
+    return folder / protocol / cell / f"{method}.safetensors"
+
+
+def make_record(protocol: Protocol, cell: Cell, method: str, curves: Curves) -> Record:
+    return Record(protocol.name, cell.describe(), method, protocol.seed, curves, _versions())
+
+
+def save_record(folder: Path, record: Record) -> Path:
+    """Write a record at once or not at all."""
+    path = record_path(folder, record.protocol, record.cell["name"], record.method)
+    about = {"protocol": record.protocol, "cell": record.cell, "method": record.method, "seed": record.seed}
+    numbers = {name: getattr(record.curves, name) for name in NUMBERS}
+    arrays = {name: _small(getattr(record.curves, name)) for name in ARRAYS if getattr(record.curves, name) is not None}
+    text = json.dumps({**about, "numbers": numbers, "versions": record.versions})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
+    scratch.write_bytes(save(arrays, metadata={"format": FORMAT, "record": text}))
+    os.replace(scratch, path)
+    return path
+
+
+def load_record(path: Path) -> Record:
+    """A record; `RecordError` if the file is not one, or is damaged."""
+    if path.stat().st_size > MAX_BYTES:
+        raise RecordError(f"{path} is larger than {MAX_BYTES} bytes.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise RecordError(f"{path} is not a record of this version: format {metadata.get('format')!r}.")
+            about = json.loads(metadata["record"])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no dictionary)
+        wide: dict[str, Any] = {name: _wide(arrays[name]) if name in arrays else None for name in ARRAYS}
+        curves = Curves(**wide, **{name: about["numbers"][name] for name in NUMBERS})
+        return Record(about["protocol"], about["cell"], about["method"], about["seed"], curves, about["versions"])
+    except RecordError:
+        raise
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise RecordError(f"{path} is damaged: {error}") from error
+
+
+def load_records(folder: Path, protocol: str | None = None) -> Iterator[Record]:
+    """All records under `folder`, in the order of their paths."""
+    if not folder.is_dir():
+        raise RecordError(f"`folder` must be a folder of records; got {folder}.")
+    for path in sorted(folder.glob(f"{protocol or '*'}/*/*.safetensors")):
+        if not path.name.startswith("."):
+            yield load_record(path)
+
+
+def is_done(folder: Path, protocol: Protocol, cell: Cell, method: str) -> bool:
+    """Whether a whole record of exactly this cell, method and seed is there."""
+    path = record_path(folder, protocol.name, cell.name, method)
+    if not path.is_file():
+        return False
+    try:
+        record = load_record(path)
+    except RecordError:
+        return False
+    return record.cell == json.loads(json.dumps(cell.describe())) and record.seed == protocol.seed
+
+
+def same_results(a: Record, b: Record) -> bool:
+    """Whether two records tell the same, apart from how long it took and with which versions."""
+    told = all(np.array_equal(_bytes(getattr(a.curves, name)), _bytes(getattr(b.curves, name))) for name in ARRAYS)
+    return told and (a.protocol, a.cell, a.method, a.seed) == (b.protocol, b.cell, b.method, b.seed)
+
+
+def _bytes(array: np.ndarray | None) -> Any:
+    return None if array is None else np.frombuffer(array.tobytes(), np.uint8)
+
+
+def _small(array: np.ndarray) -> np.ndarray:
+    """Curves in single precision: gaps are differences already, so that seven digits of them are plenty."""
+    kind = {"f": np.float32, "i": np.int32}[array.dtype.kind]
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array.astype(kind))
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(float) if array.dtype.kind == "f" else array
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in VERSIONS:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,126 @@
+"""`shapeopt bench run | table | compare | plot`: comparisons under one counted budget."""
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from .environment import keep_compiled_code
+from .errors import UsageError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Run:
+    """Run methods on every cell of a protocol, one record a cell, resumed where it stopped."""
+
+    protocol: tyro.conf.Positional[str]
+    """A protocol's name (see `shapeopt list`), or package.module:PROTOCOL."""
+    out: Path
+    """Folder of the records."""
+    methods: tuple[str, ...] = ()
+    """Names of methods, policies' files, or package.module:Attribute. None: those that the protocol names."""
+    seed: int | None = None
+    """Tasks, starts and noise follow from it. None: the protocol's own."""
+    quick: bool = False
+    """A minute's worth: few cells, runs and calls."""
+    cells: tuple[str, ...] = ()
+    """Run only cells whose name contains one of these."""
+    workers: int = 0
+    """Local processes; 0 stands for one a core."""
+    scheduler: str | None = None
+    """Address of a Dask scheduler, such as tcp://127.0.0.1:8786, instead of local processes."""
+
+    def run(self) -> int:
+        keep_compiled_code()
+        from ..bench.methods import UnknownMethodError
+        from ..bench.runner import dask_cluster, jobs_of, local_processes, run_protocol
+
+        try:
+            protocol = self._protocol()
+            methods = self.methods or protocol.methods
+            jobs = jobs_of(protocol, methods, self.out)
+        except UnknownMethodError as error:
+            raise UsageError(str(error)) from error
+        total = len(methods) * len(protocol.cells)
+        print(f"{protocol.name}: {total - len(jobs)} of {total} records are there, {len(jobs)} to make in {self.out}")
+        workers = self.workers or os.cpu_count() or 1
+        cluster = lambda: local_processes(workers) if self.scheduler is None else dask_cluster(self.scheduler)  # noqa: E731
+        with _Progress(len(jobs)) as progress:
+            try:
+                outcomes = run_protocol(protocol, methods, self.out, cluster, progress.note)
+            except (OSError, ValueError) as error:
+                raise UsageError(f"`scheduler` {self.scheduler!r} can't be used: {error}") from error
+        made, failed = [o for o in outcomes if o.path], [o for o in outcomes if o.error]
+        for outcome in failed:
+            print(f"failed: {outcome.job.cell.name} {outcome.job.method}: {outcome.error}", file=sys.stderr)
+        print(f"{len(made)} records made" + (f", {len(failed)} failed" if failed else ""))
+        return 1 if failed or len(made) < len(jobs) else 0
+
+    def _protocol(self) -> Any:
+        import dataclasses
+
+        from ..bench.cells import Protocol
+        from ..bench.methods import load_attribute
+        from ..bench.protocols import PROTOCOLS
+
+        if self.protocol not in PROTOCOLS and ":" not in self.protocol:
+            hint = did_you_mean(self.protocol, PROTOCOLS)
+            raise UsageError(f"`protocol` must be one of {', '.join(PROTOCOLS)}; got {self.protocol!r}{hint}")
+        found = PROTOCOLS.get(self.protocol) or load_attribute(self.protocol, "protocol")
+        if not isinstance(found, Protocol):
+            raise UsageError(f"`protocol` must name a Protocol; {self.protocol!r} is {found!r}")
+        chosen = tuple(cell for cell in found.cells if not self.cells or any(part in cell.name for part in self.cells))
+        if not chosen:
+            names = ", ".join(cell.name for cell in found.cells)
+            raise UsageError(f"`cells` must be parts of {names}; got {' '.join(self.cells)}")
+        seed = found.seed if self.seed is None else self.seed
+        protocol = dataclasses.replace(found, cells=chosen, seed=seed)
+        return protocol.quick() if self.quick else protocol
+
+
+class _Progress:
+    """A bar with the time left where someone looks, a line a record where nobody does."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done, self.began = total, 0, time.perf_counter()
+        self._bar: Any = None
+
+    def __enter__(self) -> "_Progress":
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        if console.is_terminal and self.total:
+            columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+            self._bar = Progress(*columns, console=console)
+            self._bar.start()
+            self._task = self._bar.add_task("", total=self.total)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def note(self, outcome: Any) -> None:
+        self.done += 1
+        what = f"{outcome.job.cell.name} {outcome.job.method}" + (" FAILED" if outcome.error else "")
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self.done, description=what)
+            return
+        spent = time.perf_counter() - self.began
+        left = spent / self.done * (self.total - self.done)
+        print(f"{self.done}/{self.total} {what}, about {left:.0f} s left", flush=True)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Compare optimizers under one counted budget."""
+
+    command: Annotated[Run, tyro.conf.subcommand("run")]
+
+    def run(self) -> int:
+        return self.command.run()
