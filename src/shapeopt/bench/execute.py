@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, UInt32
 
 from ..core import AbstractOptimizer
 from ..oracles import Reader
@@ -24,11 +24,11 @@ AT_MINIMUM = 0.2  # distance at which a run is at a local minimum; the paper's r
 
 
 class Keys(NamedTuple):
-    """What decides a run: its task, its start, and the randomness of method and oracle."""
+    """What decides a run: its task, its start, and the randomness of method and oracle; the words of JAX's keys."""
 
-    task: PRNGKeyArray
-    start: PRNGKeyArray
-    run: PRNGKeyArray
+    task: UInt32[Array, "runs words"]
+    start: UInt32[Array, "runs words"]
+    run: UInt32[Array, "runs words"]
 
 
 class Seen(NamedTuple):
@@ -49,15 +49,22 @@ def run_cell(cell: Cell, method: AbstractMethod, seed: int) -> Curves:
     raise TypeError(f"`method` must be Traceable or Hosted; got {method!r}.")
 
 
+@functools.lru_cache(maxsize=8)
 def run_keys(cell: Cell, seed: int) -> Keys:
     """The keys of all runs, task-major; the same for every method, budget and way of reading."""
-    base = jax.random.fold_in(jax.random.key(seed), cell.stream)
-    tasks = jax.vmap(lambda i: jax.random.fold_in(base, i))(jnp.arange(cell.tasks))
-    each = jax.vmap(
-        lambda key: jax.vmap(lambda j: jax.random.split(jax.random.fold_in(key, j + 1)))(jnp.arange(cell.starts))
-    )
-    pairs = each(tasks).reshape(cell.runs, 2)
-    return Keys(jnp.repeat(tasks, cell.starts), pairs[:, 0], pairs[:, 1])
+    return jax.device_get(_keys(seed, np.uint32(cell.stream), cell.tasks, cell.starts))
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3))
+def _keys(seed: Int[Array, ""], stream: UInt32[Array, ""], tasks: int, starts: int) -> Keys:
+    base = jax.random.fold_in(jax.random.key(seed), stream)
+
+    def of_run(run: Int[Array, ""]) -> Keys:
+        task = jax.random.fold_in(base, run // starts)
+        start, own = jax.random.split(jax.random.fold_in(task, 1 + run % starts))
+        return Keys(*(jax.random.key_data(key) for key in (task, start, own)))
+
+    return jax.vmap(of_run)(jnp.arange(tasks * starts))
 
 
 def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curves:
@@ -65,13 +72,13 @@ def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curve
     keys = run_keys(cell, seed)
     lanes = min(cell.runs, LANES)
     run = jax.jit(jax.vmap(functools.partial(_roll, cell, optimizer)))
-    padded = jax.tree.map(lambda rows: rows[jnp.arange(-(-cell.runs // lanes) * lanes) % cell.runs], keys)
-    parts = [jax.tree.map(lambda rows, i=i: rows[i : i + lanes], padded) for i in range(0, len(padded.task), lanes)]
+    rows = np.arange(-(-cell.runs // lanes) * lanes).reshape(-1, lanes) % cell.runs  # whole batches; the last one wraps
+    parts = [Keys(*(words[chosen] for words in keys)) for chosen in rows]
     compiled = run.lower(parts[0]).compile()
     began = time.perf_counter()
     outcomes = [jax.device_get(compiled(part)) for part in parts]
-    seconds = (time.perf_counter() - began) * cell.runs / len(padded.task)
-    calls, observed, seen, final, minimum = jax.tree.map(lambda *rows: np.concatenate(rows)[: cell.runs], *outcomes)
+    seconds = (time.perf_counter() - began) * cell.runs / rows.size
+    calls, observed, seen, final, minimum = jax.tree.map(lambda *part: np.concatenate(part)[: cell.runs], *outcomes)
     objective = min(seconds, _objective_seconds(cell, seed))
     return Curves.from_readings(
         calls,
@@ -90,9 +97,9 @@ def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curve
 
 def _roll(cell: Cell, optimizer: AbstractOptimizer, keys: Keys) -> tuple[Any, ...]:
     """(calls after each reading, observed values, what was seen, what is seen of the last position, f*)."""
-    task = cell.family.sample(keys.task)
+    task, x0 = _prepare(cell, keys)
     oracle, look = cell.sensing.oracle(task, cell.budget), functools.partial(_look, task, cell.counts_minima)
-    trace = rollout(optimizer, oracle, task.start(keys.start), task.box, cell.budget, keys.run, watch=look)
+    trace = rollout(optimizer, oracle, x0, task.box, cell.budget, jax.random.wrap_key_data(keys.run), watch=look)
     final = look(optimizer.ask(trace.end.state))
     return trace.steps.calls, trace.steps.value, trace.steps.seen, final, task.minimum
 
@@ -108,7 +115,7 @@ def _objective_seconds(cell: Cell, seed: int) -> float:
     lanes = min(cell.runs, LANES)
 
     def alone(keys: Keys) -> Float[Array, ""]:
-        task = cell.family.sample(keys.task)
+        task, x0 = _prepare(cell, keys)
         oracle = cell.sensing.oracle(task, cell.budget)
 
         def read(carry: Any, _: None) -> tuple[Any, Float[Array, ""]]:
@@ -116,10 +123,10 @@ def _objective_seconds(cell: Cell, seed: int) -> float:
             state, reading = oracle.read(state, x)
             return (state, x - 1e-9 * reading.gradient), reading.value
 
-        start = oracle.init(keys.run), task.start(keys.start)
+        start = oracle.init(jax.random.wrap_key_data(keys.run)), x0
         return jax.lax.scan(read, start, length=cell.budget // oracle.cost)[1].sum()
 
-    part = jax.tree.map(lambda rows: rows[:lanes], keys)
+    part = Keys(*(words[:lanes] for words in keys))
     compiled = jax.jit(jax.vmap(alone)).lower(part).compile()
     times = []
     for _ in range(2):
@@ -134,9 +141,11 @@ def _run_hosted(cell: Cell, peer: AbstractPeer, seed: int) -> Curves:
     keys, runs, clock = run_keys(cell, seed), [], []
     prepare = jax.jit(functools.partial(_prepare, cell))
     for i in range(cell.runs):
-        task, x0 = prepare(jax.tree.map(lambda rows, i=i: rows[i], keys))
-        reader = Reader(cell.sensing.oracle(task, cell.budget), task.box, cell.budget, keys.run[i])
-        seed_i, start = int(jax.random.key_data(keys.run[i])[-1]), np.asarray(x0)
+        own = Keys(*(words[i] for words in keys))
+        task, x0 = prepare(own)
+        key = jax.random.wrap_key_data(own.run)
+        reader = Reader(cell.sensing.oracle(task, cell.budget), task.box, cell.budget, key)
+        seed_i, start = int(own.run[-1]), np.asarray(x0)
         began = time.perf_counter()
         run_peer(peer, reader, start, reader.lower, reader.upper, cell.budget, seed_i)
         clock.append((time.perf_counter() - began, reader.seconds))
@@ -163,8 +172,8 @@ def _run_hosted(cell: Cell, peer: AbstractPeer, seed: int) -> Curves:
 
 
 def _prepare(cell: Cell, keys: Keys) -> tuple[AbstractTask, Float[Array, " d"]]:
-    task = cell.family.sample(keys.task)
-    return task, task.start(keys.start)
+    task = cell.family.sample(jax.random.wrap_key_data(keys.task))
+    return task, task.start(jax.random.wrap_key_data(keys.start))
 
 
 def _padded(reader: Reader, budget: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -197,4 +206,5 @@ def _minimum_index(cell: Cell, seed: int, points: np.ndarray | None) -> np.ndarr
 
 @functools.lru_cache(maxsize=256)
 def _minima(cell: Cell, seed: int, i: int) -> np.ndarray:
-    return local_minima(cell.family.sample(run_keys(cell, seed).task[i * cell.starts]))
+    key = jax.random.wrap_key_data(run_keys(cell, seed).task[i * cell.starts])
+    return local_minima(cell.family.sample(key))
