@@ -63,7 +63,7 @@ def main() -> None:
             "anywhere in [-5, 5]^d with the minimum anywhere in [-4, 4]^d:",
             prior(),
             folded("Refining one basin costs about what SciPy's L-BFGS-B costs, or less", local_search()),
-            folded("Speed beside SciPy on two cores, with what is missed", throughput()),
+            folded("Speed beside SciPy on two cores, target by target", throughput()),
             "Made by `python docs/make_tables.py` from the records that `benchmarks/` wrote.",
             END,
         )

@@ -57,11 +57,13 @@ def run_keys(cell: Cell, seed: int) -> Keys:
 
 @functools.partial(jax.jit, static_argnums=(2, 3))
 def _keys(seed: Int[Array, ""], stream: UInt32[Array, ""], tasks: int, starts: int) -> Keys:
-    base = jax.random.fold_in(jax.random.key(seed), stream)
+    # Tasks and runs get branches of their own: fold_in(key, n) is split(key)[n], so that a start whose key came from
+    # its task's key would repeat the task's own draws.
+    of_tasks, of_runs = jax.random.split(jax.random.fold_in(jax.random.key(seed), stream))
 
     def of_run(run: Int[Array, ""]) -> Keys:
-        task = jax.random.fold_in(base, run // starts)
-        start, own = jax.random.split(jax.random.fold_in(task, 1 + run % starts))
+        task = jax.random.fold_in(of_tasks, run // starts)
+        start, own = jax.random.split(jax.random.fold_in(jax.random.fold_in(of_runs, run // starts), run % starts))
         return Keys(*(jax.random.key_data(key) for key in (task, start, own)))
 
     return jax.vmap(of_run)(jnp.arange(tasks * starts))
