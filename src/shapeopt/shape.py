@@ -17,20 +17,34 @@ from .dynamics import (
     SemiImplicitStep,
     ShapedPotential,
     StepResult,
+    Structure,
     close_balance,
     open_balance,
 )
 from .events import StageAction, cause_of
 from .policy.base import AbstractPolicy, Drive, Plant
+from .policy.paper_networks import norm
+
+
+class Channels(NamedTuple):
+    """How strong a step's learned channels were, in units of force: what training keeps small (eqs. dp_control_loss,
+    dp_jr_reg_loss, dp_port_power_penalty). `power` is what the port fed in, y . u_port."""
+
+    skew: Float[Array, ""]
+    drag: Float[Array, ""]
+    port: Float[Array, ""]
+    power: Float[Array, ""]
 
 
 class Info(NamedTuple):
-    """What a person wants to see of a reading: its stage, why that ended, the energy of the step that led here."""
+    """What a person wants to see of a reading: its stage, why that ended, the energy of the step that led here; and,
+    for training, the channels of the step that leads on."""
 
     mode: Int[Array, ""]
     cause: Int[Array, ""]
     stage: Int[Array, ""]
     ledger: EnergyLedger | None
+    channels: Channels | None = None
 
 
 class ShapeState(eqx.Module):
@@ -57,6 +71,7 @@ class ShapeOptimizer(AbstractOptimizer):
     policy: AbstractPolicy
     step: AbstractStep = SemiImplicitStep()
     record_energy: bool = eqx.field(static=True, default=True)
+    record_channels: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
         if self.step.h != self.policy.h:
@@ -67,7 +82,8 @@ class ShapeOptimizer(AbstractOptimizer):
         policy, action = self.policy.init(q, budget, key)
         zero, whole = jnp.zeros((), q.dtype), jnp.zeros((), jnp.int32)
         pending = PendingBalance.none(q.dtype)
-        info = Info(action.mode, whole, whole, close_balance(pending, zero) if self.record_energy else None)
+        ledger = close_balance(pending, zero) if self.record_energy else None
+        info = Info(action.mode, whole, whole, ledger, Channels(*(zero,) * 4) if self.record_channels else None)
         total = jnp.asarray(budget, q.dtype)
         return ShapeState(q, jnp.zeros_like(q), action, whole, policy, box, zero, total, pending, info)
 
@@ -85,7 +101,7 @@ class ShapeOptimizer(AbstractOptimizer):
 
         over = age >= state.action.horizon
         policy, action = _where(over, self.policy.begin(policy, plant, state.action), (policy, state.action))
-        result, shaping = self._step(plant, self.policy.control(policy, plant, action))
+        result, shaping, channels = self._step(plant, self.policy.control(policy, plant, action))
         signals = self.policy.judge(policy, plant, action, result)
         cause = cause_of(signals, jnp.zeros_like(age), jnp.ones_like(age))
         policy = self.policy.follow(policy, plant, action, result)
@@ -97,7 +113,8 @@ class ShapeOptimizer(AbstractOptimizer):
             left, next_action, drive = self.policy.leave(policy, plant, action, cause)
             return left, next_action, *self._step(plant, drive)
 
-        policy, action, result, shaping = _cond(leaving, leave, (policy, action, result, shaping))
+        old = policy, action, result, shaping, channels
+        policy, action, result, shaping, channels = _cond(leaving, leave, old)
         cause = jnp.where(leaving, cause, jnp.where(over, int(Cause.CLOCK), int(Cause.NONE)))
 
         ended = over | leaving
@@ -105,16 +122,23 @@ class ShapeOptimizer(AbstractOptimizer):
         if self.record_energy:
             ledger = close_balance(state.pending, plant.f)
             pending = open_balance(plant.q, plant.f, result, shaping, ledger.after)
-        info = Info(state.action.mode, cause.astype(jnp.int32), state.info.stage + ended.astype(jnp.int32), ledger)
+        stage = state.info.stage + ended.astype(jnp.int32)
+        info = Info(state.action.mode, cause.astype(jnp.int32), stage, ledger, channels)
         age = jnp.where(ended, 0, age)
         return ShapeState(result.q, result.p, action, age, policy, state.box, spent, state.budget, pending, info)
 
-    def _step(self, plant: Plant, drive: Drive) -> tuple[StepResult, ShapedPotential]:
+    def _step(self, plant: Plant, drive: Drive) -> tuple[StepResult, ShapedPotential, Channels | None]:
         structure, potential, radius = drive
         result = self.step(
             plant.q, plant.p, plant.g, potential, structure, plant.lower, plant.upper, self.policy.p_max, radius
         )
-        return result, potential
+        return result, potential, _channels(structure, result.e_p) if self.record_channels else None
+
+
+def _channels(structure: Structure, v: Float[Array, " d"]) -> Channels:
+    u_port = structure.port_input(v)
+    skew, drag = structure.alpha_J * structure.skew(v), structure.alpha_R * structure.dissipation(v)
+    return Channels(*(norm(force) for force in (skew, drag, u_port)), jnp.dot(v, u_port))
 
 
 def _plant(state: ShapeState, reading: Reading, spent: Float[Array, ""]) -> Plant:
