@@ -138,7 +138,7 @@ class ShapeOptimizer(AbstractOptimizer):
 def _channels(structure: Structure, v: Float[Array, " d"]) -> Channels:
     u_port = structure.port_input(v)
     skew, drag = structure.alpha_J * structure.skew(v), structure.alpha_R * structure.dissipation(v)
-    return Channels(*(norm(force) for force in (skew, drag, u_port)), jnp.dot(v, u_port))
+    return Channels(norm(skew), norm(drag), norm(u_port), jnp.dot(v, u_port))
 
 
 def _plant(state: ShapeState, reading: Reading, spent: Float[Array, ""]) -> Plant:
