@@ -41,6 +41,14 @@ class AbstractOracle(eqx.Module):
     def measure(self, q: Float[Array, " d"], key: PRNGKeyArray) -> tuple[Float[Array, ""], Float[Array, " d"]]:
         """Value and force at q, uncounted; only `read` and wrapping oracles call it."""
 
+    @property
+    def value_alone(self) -> "AbstractOracle":
+        """The oracle whose readings have this one's value at q, with no call spent on the force where that can be had.
+
+        For methods that use values only; here every reading brings both for one price.
+        """
+        return self
+
     def init(self, key: PRNGKeyArray, spent: int = 0) -> OracleState:
         """The ledger at the start of a run; `spent` carries calls that were made before (a first host reading)."""
         calls: Any = np.asarray(spent, np.int32)  # NumPy's, so that nothing is compiled for them

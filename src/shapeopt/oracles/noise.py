@@ -97,6 +97,10 @@ class NoisyOracle(AbstractOracle):
     def cost(self) -> int:
         return self.inner.cost
 
+    @property
+    def value_alone(self) -> "NoisyOracle":
+        return NoisyOracle(self.inner.value_alone, self.noise, self.value_sigma)
+
     def measure(self, q: Float[Array, " d"], key: PRNGKeyArray) -> tuple[Float[Array, ""], Float[Array, " d"]]:
         inner_key, gradient_key, value_key = jax.random.split(key, 3)
         value, g = self.inner.measure(q, inner_key)

@@ -13,10 +13,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from ..core import Box
 from .base import AbstractOracle
-from .checks import real_scalar
 from .host import BudgetExhausted
-from .noise import NoisyOracle
-from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
 
 
 class Reader:
@@ -35,7 +32,7 @@ class Reader:
             raise ValueError(f"`budget` must not be negative; got {budget}.")
         self.lower, self.upper = np.asarray(box.lower), np.asarray(box.upper)
         self.budget, self.cost = budget, oracle.cost
-        alone = _alone(oracle)
+        alone = oracle.value_alone
         self.value_cost = alone.cost
         self._pair, self._value = _compiled(oracle, True), _compiled(alone, False)
         self._key = jax.random.split(key)[1]  # the half that `rollout` gives to its oracle
@@ -108,29 +105,6 @@ class Reader:
         self._calls.append(self.calls)
         if -np.inf < value < self.best_value:
             self.best_x, self.best_value = point, value
-
-
-class _ValueAt(AbstractOracle):
-    """The value at q of an oracle that otherwise probes around q: one call, and no force."""
-
-    probing: ValueOnlyOracle | CoordinateDifferenceOracle
-
-    @property
-    def cost(self) -> int:
-        return 1
-
-    def measure(self, q: Float[Array, " d"], key: PRNGKeyArray) -> tuple[Float[Array, ""], Float[Array, " d"]]:
-        eta = jnp.asarray(self.probing.value_sigma, q.dtype) * jax.random.normal(key, (), q.dtype)
-        return real_scalar(self.probing.fun(q), "fun", q.dtype) + eta, jnp.zeros_like(q)
-
-
-def _alone(oracle: AbstractOracle) -> AbstractOracle:
-    """The oracle whose value is `oracle`'s at q itself, with no call spent on the gradient where that can be had."""
-    if isinstance(oracle, NoisyOracle):
-        return NoisyOracle(_alone(oracle.inner), oracle.noise, oracle.value_sigma)
-    if isinstance(oracle, ValueOnlyOracle | CoordinateDifferenceOracle):
-        return _ValueAt(oracle)
-    return oracle
 
 
 def _compiled(oracle: AbstractOracle, with_gradient: bool) -> Any:

@@ -12,6 +12,24 @@ from .probes import coordinate_gradient, probe_pairs, reaches, sphere_gradient
 Side = float | Float[Array, " d"]
 
 
+class ValueOracle(AbstractOracle):
+    """The value at q and no force, for one call: what a method without gradients reads.
+
+    Departs from the paper: every oracle there has a force.
+    """
+
+    fun: Objective
+    value_sigma: float | Float[Array, ""] = 0.0
+
+    @property
+    def cost(self) -> int:
+        return 1
+
+    def measure(self, q: Float[Array, " d"], key: PRNGKeyArray) -> tuple[Float[Array, ""], Float[Array, " d"]]:
+        eta = jnp.asarray(self.value_sigma, q.dtype) * jax.random.normal(key, (), q.dtype)
+        return real_scalar(self.fun(q), "fun", q.dtype) + eta, jnp.zeros_like(q)
+
+
 class ValueOnlyOracle(AbstractOracle):
     """Two-sided differences along m random orthonormal directions (eqs. oracle_zo_gradient, app:zo_oracle).
 
@@ -41,6 +59,10 @@ class ValueOnlyOracle(AbstractOracle):
     @property
     def cost(self) -> int:
         return 2 * self.directions + self.include_value
+
+    @property
+    def value_alone(self) -> "ValueOracle":
+        return ValueOracle(self.fun, self.value_sigma)
 
     def measure(self, q: Float[Array, " d"], key: PRNGKeyArray) -> tuple[Float[Array, ""], Float[Array, " d"]]:
         if self.directions > q.size:
@@ -78,6 +100,10 @@ class CoordinateDifferenceOracle(AbstractOracle):
     @property
     def cost(self) -> int:
         return 2 * self.dim + self.include_value
+
+    @property
+    def value_alone(self) -> "ValueOracle":
+        return ValueOracle(self.fun, self.value_sigma)
 
     def measure(self, q: Float[Array, " d"], key: PRNGKeyArray) -> tuple[Float[Array, ""], Float[Array, " d"]]:
         if q.shape != (self.dim,):
