@@ -70,6 +70,18 @@ def test_a_run_without_a_known_minimum_has_gaps_of_nan():
     np.testing.assert_array_equal(curves.best_gap[1], [NAN, NAN, 7, 7, 7, 7])
 
 
+def test_a_budget_below_the_cost_of_one_reading_leaves_curves_of_nothing():
+    none = np.empty((2, 0))
+    curves = Curves.from_readings(
+        none.astype(int), none, none, none, np.array([3.0, 4.0]), np.array([1.0, 2.0]), budget=2, tasks=1
+    )
+    for rows in (curves.gap, curves.best_gap, curves.distance):
+        np.testing.assert_array_equal(rows, np.full((2, 2), NAN))
+    np.testing.assert_array_equal(curves.calls, [0, 0])
+    np.testing.assert_array_equal(curves.final_gap, [3, 4])
+    assert np.all(two_runs(calls_after=np.zeros((2, 2), int), minimum_index=np.ones((2, 2), int)).minimum_index == -1)
+
+
 def test_runs_are_task_major():
     curves = replace(two_runs(), tasks=2)
     assert curves.starts == 1

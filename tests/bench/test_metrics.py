@@ -58,11 +58,11 @@ HIT_2 = HitRule(Quantity.GAP, 2.5)
         (final_gap, [1, 0, 8, 2]),
         (best_gap, [2, 0.001, 3, 2]),
         (lowest_gap, [1, 0, 1, 2]),
-        (auc_gap, [(4 + 2 + 6 + 1) / 4, (5 + 5 + 0.001 + 0) / 4, (1 + 3 + 7 + 8) / 4, (2 + 2 + 2 + 2) / 4]),
-        (auc_best_gap, [(4 + 2 + 2 + 2) / 4, (5 + 5 + 0.001 + 0.001) / 4, (4 + 3 + 3 + 3) / 4, 2]),
-        (auc_lowest_gap, [(4 + 2 + 2 + 1) / 4, (5 + 5 + 0.001 + 0) / 4, 1, 2]),
+        (auc_gap, [(8 + 4 + 2 + 6 + 1) / 5, (5 + 5 + 5 + 0.001 + 0) / 5, (4 + 1 + 3 + 7 + 8) / 5, (9 + 4 * 2) / 5]),
+        (auc_best_gap, [(8 + 4 + 2 + 2 + 2) / 5, (3 * 5 + 2 * 0.001) / 5, (4 + 4 + 3 + 3 + 3) / 5, (9 + 4 * 2) / 5]),
+        (auc_lowest_gap, [(8 + 4 + 2 + 2 + 1) / 5, (3 * 5 + 0.001 + 0) / 5, (4 + 4 * 1) / 5, (9 + 4 * 2) / 5]),
         (final_distance, [0.5, 0.05, 0.15, 0.2]),
-        (auc_distance, [(2 + 1 + 3 + 0.5) / 4, (2 + 2 + 0.1 + 0.05) / 4, (1 + 0.5 + 2 + 0.15) / 4, 3.2 / 4]),
+        (auc_distance, [(4 + 2 + 1 + 3 + 0.5) / 5, (3 * 2 + 0.1 + 0.05) / 5, (2 + 1 + 0.5 + 2 + 0.15) / 5, 6.2 / 5]),
         (wasted_budget, [1 - 3 / 4, 0, 1 - 3 / 4, 1 - 2 / 4]),
         (objective_seconds, [0.02] * 4),
         (optimizer_seconds, [0.005] * 4),
@@ -98,7 +98,13 @@ def test_metric_under_a_rule_is_the_number_worked_out_by_hand(metric, rule, expe
 
 def test_a_run_stands_at_its_start_until_its_first_reading_is_complete():
     late = replace(CURVES, gap=np.array([[NAN, NAN, 6.0, 2.0]] * 4))
-    np.testing.assert_allclose(auc_gap(late), (6 + 6 + 2 + CURVES.final_gap) / 4)
+    np.testing.assert_allclose(auc_gap(late), (6 + 6 + 6 + 2 + CURVES.final_gap) / 5)
+
+
+def test_an_auc_is_the_mean_of_all_positions_the_first_and_the_unread_last_included():
+    row, last = np.array([[6.0, 3.0]]), np.array([0.0])
+    one = Curves.from_readings(np.array([1, 2]), row, row, row, last, last + 9, budget=2, tasks=1)
+    assert auc_gap(one) == (6 + 3 + 0) / 3 and auc_distance(one) == (6 + 3 + 9) / 3
 
 
 def test_an_unread_final_position_counts_for_the_paper_s_best_gap_and_not_for_ours():
@@ -113,7 +119,7 @@ def test_a_broken_run_is_the_worst_and_wastes_all_while_an_unknown_cell_stays_un
     curves = replace(CURVES, gap=broken, best_gap=broken, final_gap=np.array([NAN, 1, NAN, NAN]))
     for metric in (final_gap, best_gap, lowest_gap):
         np.testing.assert_array_equal(metric(curves), [INF, 1, INF, INF])
-    np.testing.assert_array_equal(auc_gap(curves), [INF, (5 + 5 + 1 + 1) / 4, INF, INF])
+    np.testing.assert_array_equal(auc_gap(curves), [INF, (5 + 5 + 5 + 1 + 1) / 5, INF, INF])
     np.testing.assert_array_equal(wasted_budget(curves), [1, 0, 1, 1])
     np.testing.assert_array_equal(hit_best(curves, HIT_2), [0, 1, 0, 0])
     nothing = np.full((4, 4), NAN)

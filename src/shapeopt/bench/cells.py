@@ -2,9 +2,13 @@
 
 import dataclasses
 import enum
+import re
 import zlib
 from dataclasses import dataclass, field
 from typing import Any
+
+import jax
+import numpy as np
 
 from ..tasks import AbstractFamily
 from .metrics import GAP_HIT, HitRule
@@ -34,6 +38,11 @@ class Cell:
         for name in ("budget", "tasks", "starts"):
             if getattr(self, name) < 1:
                 raise ValueError(f"`{name}` must be at least 1; got {getattr(self, name)}.")
+        if self.counts_minima and self.family.dimension > 2:
+            raise ValueError(f"`counts_minima` needs one or two dimensions; got {self.family.dimension}.")
+
+    def __hash__(self) -> int:
+        return hash(self.name)  # a family's own hash fails where it holds arrays
 
     @property
     def runs(self) -> int:
@@ -99,6 +108,8 @@ class Protocol:
         names = [cell.name for cell in self.cells]
         if len(set(names)) < len(names):
             raise ValueError(f"`cells` must have distinct names; got {names}.")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"`seed` must lie in [0, 2^32); got {self.seed}.")
 
     def quick(self) -> "Protocol":
         """A minute's worth: the first few cells of low dimension, few runs, few calls."""
@@ -109,10 +120,14 @@ class Protocol:
 
 def _word(option: dataclasses.Field, value: Any) -> str:
     """An option in the name of a place: the law by its word, a flag that is set by its name, others unless usual."""
-    if isinstance(value, bool):
+    word = re.sub(r"[^\w.+-]+", "_", str(_plain(value))).lower()
+    if option.name == "law":
+        return word
+    if option.name == "dimension" or isinstance(value, type) or _plain(value) == _plain(option.default):
+        return ""
+    if isinstance(value, bool) and option.default is not True:
         return option.name if value else ""
-    usual = value == option.default or option.name == "dimension" or isinstance(value, type)
-    return "" if usual and option.name != "law" else str(_plain(value)).lower()
+    return f"{option.name}={word}"
 
 
 def _plain(value: Any) -> Any:
@@ -120,4 +135,6 @@ def _plain(value: Any) -> Any:
         return value.value
     if isinstance(value, type):
         return value.__name__
+    if isinstance(value, np.ndarray | jax.Array):
+        return f"{'x'.join(map(str, value.shape))}_{zlib.crc32(np.asarray(value).tobytes()):08x}"
     return value if isinstance(value, bool | int | float | str) or value is None else repr(value)

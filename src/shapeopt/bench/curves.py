@@ -88,7 +88,7 @@ class Curves:
             distance=on_calls(calls_after, np.asarray(distance, float), budget, np.nan),
             final_gap=np.asarray(final_gap, float),
             final_distance=np.asarray(final_distance, float),
-            calls=calls_after.max(axis=1),
+            calls=calls_after.max(axis=1, initial=0),
             minimum_index=None if near is None else on_calls(calls_after, near, budget, -1),
             tasks=tasks,
             seconds_objective=seconds_objective,
@@ -101,6 +101,8 @@ def on_calls(calls_after: np.ndarray, values: np.ndarray, budget: int, missing: 
     values = np.asarray(values)
     read = np.broadcast_to(calls_after, values.shape)
     _require_calls(read, budget)
+    if not values.size:  # not one reading fitted into the budget
+        return np.full((len(values), budget), missing, values.dtype)
     row, reading = np.nonzero(read)
     latest = np.full((len(values), budget), -1)
     latest[row, read[row, reading] - 1] = reading
@@ -111,6 +113,8 @@ def on_calls(calls_after: np.ndarray, values: np.ndarray, budget: int, missing: 
 
 def incumbent_gap(observed: np.ndarray, gap: np.ndarray) -> np.ndarray:
     """The true gap at the lowest finite observed value so far, reading by reading; +inf while there is none."""
+    if not gap.size:
+        return gap
     lowest = np.minimum.accumulate(np.where(np.isfinite(observed), observed, np.inf), axis=1)
     before = np.pad(lowest[:, :-1], ((0, 0), (1, 0)), constant_values=np.inf)
     at = np.maximum.accumulate(np.where(lowest < before, np.arange(gap.shape[1]), -1), axis=1)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, UInt32
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
-from ..core import AbstractOptimizer
+from ..core import AbstractOptimizer, Box, Reading
 from ..oracles import Reader
 from ..peers import AbstractPeer, run_peer
 from ..rollout import rollout
@@ -37,6 +37,25 @@ class Seen(NamedTuple):
     value: Float[Array, ""]
     distance: Float[Array, ""]
     x: Float[Array, " d"] | None
+
+
+class InBox(AbstractOptimizer):
+    """An optimizer whose queries are moved to the nearest point of the box, as `Reader` moves those of peers."""
+
+    optimizer: AbstractOptimizer
+    box: Box
+
+    def init(self, x0: Float[Array, " d"], box: Box, budget: int, key: PRNGKeyArray) -> PyTree:
+        return self.optimizer.init(x0, box, budget, key)
+
+    def ask(self, state: PyTree) -> Float[Array, " d"]:
+        x = self.optimizer.ask(state)
+        if x.shape != self.box.lower.shape:
+            raise ValueError(f"`ask` must give one point of shape {self.box.lower.shape}; got shape {x.shape}.")
+        return jnp.fmin(jnp.fmax(x, self.box.lower), self.box.upper)  # unlike clip, these send NaN to a bound
+
+    def tell(self, state: PyTree, reading: Reading) -> PyTree:
+        return self.optimizer.tell(state, reading)
 
 
 def run_cell(cell: Cell, method: AbstractMethod, seed: int) -> Curves:
@@ -85,9 +104,9 @@ def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curve
     return Curves.from_readings(
         calls,
         observed,
-        seen.value - minimum[:, None],
+        _gap(seen.value, minimum[:, None]),
         seen.distance,
-        final.value - minimum,
+        _gap(final.value, minimum),
         final.distance,
         budget=cell.budget,
         tasks=cell.tasks,
@@ -101,13 +120,19 @@ def _roll(cell: Cell, optimizer: AbstractOptimizer, keys: Keys) -> tuple[Any, ..
     """(calls after each reading, observed values, what was seen, what is seen of the last position, f*)."""
     task, x0 = _prepare(cell, keys)
     oracle, look = cell.sensing.oracle(task, cell.budget), functools.partial(_look, task, cell.counts_minima)
-    trace = rollout(optimizer, oracle, x0, task.box, cell.budget, jax.random.wrap_key_data(keys.run), watch=look)
-    final = look(optimizer.ask(trace.end.state))
+    inside, key = InBox(optimizer, task.box), jax.random.wrap_key_data(keys.run)
+    trace = rollout(inside, oracle, x0, task.box, cell.budget, key, watch=look)
+    final = look(inside.ask(trace.end.state))
     return trace.steps.calls, trace.steps.value, trace.steps.seen, final, task.minimum
 
 
 def _look(task: AbstractTask, keeps_point: bool, x: Float[Array, " d"]) -> Seen:
     return Seen(task(x), task.distance(x), x if keeps_point else None)
+
+
+def _gap(value: np.ndarray, minimum: np.ndarray) -> np.ndarray:
+    """f - f*: +inf where the value is not finite, nan only where no minimum is known."""
+    return np.where(np.isfinite(value), value, np.inf) - minimum
 
 
 @functools.lru_cache(maxsize=8)
@@ -139,9 +164,12 @@ def _objective_seconds(cell: Cell, seed: int) -> float:
 
 
 def _run_hosted(cell: Cell, peer: AbstractPeer, seed: int) -> Curves:
-    """One run after another under the counter. A peer stands where its best reading was: that is what it returns."""
+    """One run after another under the counter.
+
+    A peer stands where its best reading was, since that is what it returns; at its start if it never read.
+    """
     keys, runs, clock = run_keys(cell, seed), [], []
-    prepare = jax.jit(functools.partial(_prepare, cell))
+    prepare = _compiled_prepare(cell)
     for i in range(cell.runs):
         own = Keys(*(words[i] for words in keys))
         task, x0 = prepare(own)
@@ -151,20 +179,20 @@ def _run_hosted(cell: Cell, peer: AbstractPeer, seed: int) -> Curves:
         began = time.perf_counter()
         run_peer(peer, reader, start, reader.lower, reader.upper, cell.budget, seed_i)
         clock.append((time.perf_counter() - began, reader.seconds))
-        runs.append((*_padded(reader, cell.budget), task))
+        runs.append((*_padded(reader, start, cell.budget), task))
     timed = clock[1:] or clock  # the first run also compiles
     seconds, objective = (float(sum(column)) * len(clock) / len(timed) for column in zip(*timed, strict=True))
     calls, observed, points = (np.stack(rows) for rows in list(zip(*runs, strict=True))[:3])
     seen, minimum = _seen(cell, [task for *_, task in runs], points)
-    gap = np.where(calls > 0, seen.value - minimum[:, None], np.nan)
+    gap, distance = _gap(np.asarray(seen.value), minimum[:, None]), np.asarray(seen.distance)
     best = np.argmin(np.where((calls > 0) & np.isfinite(observed), observed, np.inf), axis=1)[:, None]
     return Curves.from_readings(
         calls,
         observed,
         gap,
-        np.where(calls > 0, seen.distance, np.nan),
+        distance,
         np.take_along_axis(gap, best, axis=1)[:, 0],
-        np.take_along_axis(np.asarray(seen.distance), best, axis=1)[:, 0],
+        np.take_along_axis(distance, best, axis=1)[:, 0],
         budget=cell.budget,
         tasks=cell.tasks,
         minimum_index=_minimum_index(cell, seed, points if cell.counts_minima else None),
@@ -173,16 +201,21 @@ def _run_hosted(cell: Cell, peer: AbstractPeer, seed: int) -> Curves:
     )
 
 
+@functools.lru_cache(maxsize=8)
+def _compiled_prepare(cell: Cell) -> Any:
+    return jax.jit(functools.partial(_prepare, cell))
+
+
 def _prepare(cell: Cell, keys: Keys) -> tuple[AbstractTask, Float[Array, " d"]]:
     task = cell.family.sample(jax.random.wrap_key_data(keys.task))
     return task, task.start(jax.random.wrap_key_data(keys.start))
 
 
-def _padded(reader: Reader, budget: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _padded(reader: Reader, start: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Calls, observed values and points of the readings, filled up to `budget` rows; 0 calls where there is none."""
     calls, values, points = reader.calls_after, reader.values, reader.points
     rest = budget - len(calls)
-    last = points[-1:] if len(points) else reader.lower[None]
+    last = points[-1:] if len(points) else start[None]
     return (
         np.pad(calls, (0, rest)),
         np.pad(values, (0, rest), constant_values=np.nan),
@@ -192,9 +225,14 @@ def _padded(reader: Reader, budget: int) -> tuple[np.ndarray, np.ndarray, np.nda
 
 def _seen(cell: Cell, tasks: list[AbstractTask], points: np.ndarray) -> tuple[Seen, np.ndarray]:
     """What an onlooker sees of every point, and f* of every run."""
-    look = jax.jit(lambda task, rows: jax.vmap(functools.partial(_look, task, False))(rows))
+    look = _compiled_look(cell)
     seen = [jax.device_get(look(task, rows)) for task, rows in zip(tasks, points, strict=True)]
     return jax.tree.map(lambda *rows: np.stack(rows), *seen), np.array([float(task.minimum) for task in tasks])
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled_look(cell: Cell) -> Any:
+    return jax.jit(lambda task, rows: jax.vmap(functools.partial(_look, task, False))(rows))
 
 
 def _minimum_index(cell: Cell, seed: int, points: np.ndarray | None) -> np.ndarray | None:

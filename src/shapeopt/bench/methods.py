@@ -36,7 +36,10 @@ class Traceable(AbstractMethod):
     optimizers: Any  # Cell -> AbstractOptimizer
 
     def optimizer(self, cell: Cell) -> AbstractOptimizer:
-        return self.optimizers(cell)
+        made = self.optimizers(cell)
+        if not isinstance(made, AbstractOptimizer):
+            raise UnknownMethodError(f"`methods` must name what makes an optimizer; {self.name!r} made {made!r}.")
+        return made
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,11 @@ def list_methods() -> dict[str, str]:
 def find_method(name: str) -> AbstractMethod:
     """The method called `name`: a shipped policy, a baseline, a peer, a policy's file, or `package.module:Attribute`.
 
-    The attribute is an optimizer, a peer, or a class or function that makes one (given the cell, if it takes an
-    argument). The working folder is searched, too.
+    The attribute is an optimizer or a peer; a class or function that makes one and needs no argument; or a function
+    that makes an optimizer for the cell it is given. The working folder is searched, too.
     """
     if name in SHIPPED or name.endswith((".safetensors", ".json")):
-        return Traceable(Path(name).stem, lambda cell: shape_optimizer(name))
+        return _policy(name)
     if name in BASELINES:
         return Traceable(name, lambda cell: make_baseline(name, cell.family.name))
     if name in PEERS:
@@ -78,10 +81,19 @@ def shape_optimizer(policy: str) -> ShapeOptimizer:
     return ShapeOptimizer(found, SemiImplicitStep(found.h), record_energy=False)
 
 
+def _policy(name: str) -> Traceable:
+    """SHAPE with a policy that is shipped, or in a file that is there and whole."""
+    try:
+        find_policy(name)
+    except ValueError as error:
+        raise UnknownMethodError(f"`methods` must name policies that can be read; {error}") from error
+    return Traceable(_label(Path(name).stem, name), lambda cell: shape_optimizer(name))
+
+
 def _brought(name: str) -> AbstractMethod:
     """A method from a user's own module."""
-    found, label = load_attribute(name, "methods"), name.rpartition(":")[2]
-    made = found() if isinstance(found, type) and not inspect.signature(found).parameters else found
+    found, label = load_attribute(name, "methods"), _label(name.rpartition(":")[2], name)
+    made = found() if _needs_nothing(found) else found
     if isinstance(made, AbstractPeer):
         return Hosted(label, made)
     if isinstance(made, AbstractOptimizer):
@@ -91,9 +103,26 @@ def _brought(name: str) -> AbstractMethod:
     raise UnknownMethodError(f"`methods` must name an optimizer or a peer; {name!r} is {found!r}.")
 
 
+def _needs_nothing(found: Any) -> bool:
+    """Whether `found` has to be called, and can be without arguments."""
+    if isinstance(found, AbstractOptimizer | AbstractPeer) or not callable(found):
+        return False
+    parameters = inspect.signature(found).parameters.values()
+    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+
+
+def _label(label: str, name: str) -> str:
+    """`label`, unless a built-in method has it: their records would be taken for each other's."""
+    if label in list_methods() and label != name:
+        raise UnknownMethodError(f"`methods` must not bring a built-in method's name; rename {label!r} of {name!r}.")
+    return label
+
+
 def load_attribute(name: str, argument: str) -> Any:
     """The attribute `package.module:Attribute`; the working folder is searched, too."""
     module, _, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+        raise UnknownMethodError(f"`{argument}` must look like package.module:Attribute; got {name!r}.")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:

@@ -17,6 +17,7 @@ import csv
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib import resources
 from types import MappingProxyType
 
@@ -50,7 +51,7 @@ class Published:
     """One figure of one of the paper's tables.
 
     `setting` tells rows of one family and dimension apart: a budget setting, an oracle, the controller; "" if nothing
-    does. `std` is None where the paper gives none.
+    does. `std` is None where the paper gives none. `unit` is one of the last digit that the mean is printed with.
 
     Departs from the paper: nothing.
     """
@@ -63,6 +64,7 @@ class Published:
     metric: str
     mean: float
     std: float | None
+    unit: float
 
 
 def published(table: str) -> list[Published]:
@@ -94,4 +96,5 @@ def _parse(row: dict[str, str]) -> Published:
         metric=row["metric"],
         mean=float(row["mean"]),
         std=float(row["std"]) if row["std"] else None,
+        unit=10.0 ** int(Decimal(row["mean"]).as_tuple().exponent),
     )

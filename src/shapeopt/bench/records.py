@@ -1,5 +1,6 @@
 """What is kept of a cell: one safetensors file with the curves and, as JSON, everything that decides them."""
 
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -65,29 +66,36 @@ def save_record(folder: Path, record: Record) -> Path:
     text = json.dumps({**about, "numbers": numbers, "versions": record.versions})
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
-    scratch.write_bytes(save(arrays, metadata={"format": FORMAT, "record": text}))
+    scratch.write_bytes(save(arrays, metadata={"format": FORMAT, "record": text, "sha256": _digest(text, arrays)}))
     os.replace(scratch, path)
     return path
 
 
 def load_record(path: Path) -> Record:
     """A record; `RecordError` if the file is not one, or is damaged."""
-    if path.stat().st_size > MAX_BYTES:
-        raise RecordError(f"{path} is larger than {MAX_BYTES} bytes.")
     try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("format") != FORMAT:
-                raise RecordError(f"{path} is not a record of this version: format {metadata.get('format')!r}.")
-            about = json.loads(metadata["record"])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no dictionary)
+        about, arrays = _read(path)
         wide: dict[str, Any] = {name: _wide(arrays[name]) if name in arrays else None for name in ARRAYS}
         curves = Curves(**wide, **{name: about["numbers"][name] for name in NUMBERS})
         return Record(about["protocol"], about["cell"], about["method"], about["seed"], curves, about["versions"])
     except RecordError:
         raise
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (SafetensorError, OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise RecordError(f"{path} is damaged: {error}") from error
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a file says of its record, and its arrays, once they are known to be what was written."""
+    if path.stat().st_size > MAX_BYTES:
+        raise RecordError(f"{path} is larger than {MAX_BYTES} bytes.")
+    with safe_open(path, framework="numpy") as file:
+        metadata = file.metadata() or {}
+        if metadata.get("format") != FORMAT:
+            raise RecordError(f"{path} is not a record of this version: format {metadata.get('format')!r}.")
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no dictionary)
+    if metadata["sha256"] != _digest(metadata["record"], arrays):
+        raise RecordError(f"{path} is damaged: its contents are not those that were written.")
+    return json.loads(metadata["record"]), arrays
 
 
 def load_records(folder: Path, protocol: str | None = None) -> Iterator[Record]:
@@ -119,6 +127,13 @@ def same_results(a: Record, b: Record) -> bool:
 
 def _bytes(array: np.ndarray | None) -> Any:
     return None if array is None else np.frombuffer(array.tobytes(), np.uint8)
+
+
+def _digest(text: str, arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        digest.update(name.encode() + arrays[name].tobytes())
+    return digest.hexdigest()
 
 
 def _small(array: np.ndarray) -> np.ndarray:

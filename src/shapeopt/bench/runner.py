@@ -2,17 +2,16 @@
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .cells import Cell, Protocol
 from .curves import Curves
 from .execute import run_cell
-from .methods import find_method
+from .methods import Hosted, UnknownMethodError, find_method
 from .records import is_done, make_record, save_record
 
 # One thread a worker: with more, small matrices wait for threads, and the workers for each other.
@@ -21,7 +20,11 @@ WORKER_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
-ATTEMPTS = 3  # times that the workers are started again after one of them died
+ATTEMPTS = 3  # starts of the workers in a row that bring nothing, after which what is left is given up
+DIED = "its worker died"
+POLL = 0.5  # seconds between looks at which jobs are under way
+
+OpenExecutor = Callable[[], AbstractContextManager[Executor]]
 
 
 @dataclass(frozen=True)
@@ -42,57 +45,100 @@ class Outcome:
 
 
 def jobs_of(protocol: Protocol, methods: Sequence[str], folder: Path) -> list[Job]:
-    """The jobs whose records are not there yet, the slowest methods first so that none is left alone at the end."""
-    names = {method: find_method(method).name for method in methods}
-    jobs = [Job(cell, method) for method in methods for cell in protocol.cells]
-    return [job for job in jobs if not is_done(folder, protocol, job.cell, names[job.method])]
+    """The jobs whose records are not there yet; hosted methods first, since they are slow and best not left alone."""
+    found = {method: find_method(method) for method in methods}
+    names = [method.name for method in found.values()]
+    if len(set(names)) < len(names):
+        raise UnknownMethodError(f"`methods` must have distinct names in the records; got {', '.join(names)}.")
+    ordered = sorted(found, key=lambda method: not isinstance(found[method], Hosted))
+    jobs = [Job(cell, method) for method in ordered for cell in protocol.cells]
+    return [job for job in jobs if not is_done(folder, protocol, job.cell, found[job.method].name)]
 
 
 def run_protocol(
     protocol: Protocol,
     methods: Sequence[str],
     folder: Path,
-    open_executor: Callable[[], Any],
+    open_executor: OpenExecutor,
     on_outcome: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:
-    """Run what is missing; a worker that dies costs its own job's time and nothing else.
+    """Run what is missing; a worker that dies costs the time of the jobs that were under way and nothing else.
 
     `open_executor` gives a context manager of a `concurrent.futures.Executor`: local processes, or a cluster's. A job
     that fails is reported and the others go on.
     """
-    outcomes: list[Outcome] = []
-    for _ in range(ATTEMPTS):
-        failed = {(outcome.job.cell.name, outcome.job.method) for outcome in outcomes if outcome.error}
-        jobs = [job for job in jobs_of(protocol, methods, folder) if (job.cell.name, job.method) not in failed]
-        if not jobs:
-            break
-        with open_executor() as executor:
-            for outcome in _outcomes(executor, protocol, jobs, folder):
-                outcomes.append(outcome)
-                on_outcome(outcome)
+    outcomes = []
+    for outcome in _outcomes(protocol, jobs_of(protocol, methods, folder), folder, open_executor):
+        outcomes.append(outcome)
+        on_outcome(outcome)
     return outcomes
 
 
-def _outcomes(executor: Executor, protocol: Protocol, jobs: Iterable[Job], folder: Path) -> Iterator[Outcome]:
-    """Outcomes as they come; ends early if the executor breaks."""
-    waiting: dict[Future[Curves], Job] = {executor.submit(run_job, job, protocol.seed): job for job in jobs}
-    while waiting:
-        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-            job = waiting.pop(future)
-            try:
-                curves = future.result()
-            except BrokenExecutor:
-                return
-            except Exception as error:
-                yield Outcome(job, None, f"{type(error).__name__}: {error}")
-                continue
-            record = make_record(protocol, job.cell, find_method(job.method).name, curves)
-            yield Outcome(job, save_record(folder, record))
+def _outcomes(protocol: Protocol, jobs: Sequence[Job], folder: Path, open_executor: OpenExecutor) -> Iterator[Outcome]:
+    """One outcome for every job, as they come.
+
+    Jobs that were under way when a worker died are run again at the end, each alone, so that the one that kills its
+    worker is found out; other jobs of their methods wait until all else is done.
+    """
+    left, suspects, idle = list(jobs), [], 0
+    while left and idle < ATTEMPTS:
+        idle, gone = idle + 1, set()
+        for outcome in _batch(protocol, left, folder, open_executor):
+            gone.add(outcome.job)
+            if outcome.error == DIED:
+                suspects.append(outcome.job)
+            else:
+                idle = 0
+                yield outcome
+        left = [job for job in left if job not in gone]
+        left.sort(key=lambda job: job.method in {suspect.method for suspect in suspects})
+    for job in suspects:
+        yield from list(_batch(protocol, [job], folder, open_executor)) or [Outcome(job, None, DIED)]
+    yield from (Outcome(job, None, DIED) for job in left)
 
 
-def run_job(job: Job, seed: int) -> Curves:
-    """What a worker does."""
-    return run_cell(job.cell, find_method(job.method), seed)
+def _batch(protocol: Protocol, jobs: Sequence[Job], folder: Path, open_executor: OpenExecutor) -> Iterator[Outcome]:
+    """Outcomes of `jobs` on one executor; once it breaks, `DIED` for each that was under way, and none for the rest."""
+    waiting: dict[Future[Curves | str], Job] = {}
+    under_way: list[Job] = []
+    with open_executor() as executor:
+        with suppress(BrokenExecutor):
+            for job in jobs:
+                waiting[executor.submit(run_job, job, protocol.seed)] = job
+        broken = False
+        while waiting and not broken:
+            under_way = [job for future, job in waiting.items() if future.running()]
+            done = wait(waiting, POLL, FIRST_COMPLETED).done
+            for future in [future for future in waiting if future in done]:
+                outcome = _outcome(future, protocol, waiting[future], folder)
+                if outcome is None:
+                    broken = True
+                else:
+                    del waiting[future]
+                    yield outcome
+    lost = list(waiting.values())
+    yield from (Outcome(job, None, DIED) for job in [job for job in lost if job in under_way] or lost[:1])
+
+
+def _outcome(future: "Future[Curves | str]", protocol: Protocol, job: Job, folder: Path) -> Outcome | None:
+    """The record that came of a job, or why none did; None where the executor is broken."""
+    try:
+        result = future.result()
+    except BrokenExecutor:
+        return None
+    except Exception as error:  # a cluster's word on a worker that it lost
+        result = f"{type(error).__name__}: {error}"
+    if isinstance(result, str):
+        return Outcome(job, None, result)
+    return Outcome(job, save_record(folder, make_record(protocol, job.cell, find_method(job.method).name, result)))
+
+
+def run_job(job: Job, seed: int) -> Curves | str:
+    """What a worker does: the curves, or what went wrong in words, since not every exception survives the way back."""
+    try:
+        return run_cell(job.cell, find_method(job.method), seed)
+    except (Exception, SystemExit) as error:
+        return f"{type(error).__name__}: {error}"
 
 
 @contextmanager
@@ -100,10 +146,11 @@ def local_processes(workers: int) -> Iterator[Executor]:
     """Fresh processes on this machine, one thread each."""
     before = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
     os.environ.update({name: os.environ.get(name, value) for name, value in WORKER_ENVIRONMENT.items()})
+    executor = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
     try:
-        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as executor:
-            yield executor
+        yield executor
     finally:
+        executor.shutdown(cancel_futures=True)  # whoever stops here does not wait for what has not begun
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -113,7 +160,7 @@ def local_processes(workers: int) -> Iterator[Executor]:
 
 @contextmanager
 def dask_cluster(address: str) -> Iterator[Executor]:
-    """The workers of a Dask scheduler, which must have this package (the extra `distributed`)."""
+    """The workers of a Dask scheduler; they and the scheduler must have this package (the extra `distributed`)."""
     try:
         from distributed import Client
     except ImportError as error:

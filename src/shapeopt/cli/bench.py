@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from .bench_tables import Compare, Plot, Table
 from .environment import keep_compiled_code
 from .errors import UsageError, did_you_mean
 
@@ -37,13 +38,16 @@ class Run:
     def run(self) -> int:
         keep_compiled_code()
         from ..bench.methods import UnknownMethodError
+        from ..bench.records import RecordError
         from ..bench.runner import dask_cluster, jobs_of, local_processes, run_protocol
 
+        if self.workers < 0:
+            raise UsageError(f"`workers` must not be negative; got {self.workers}")
         try:
             protocol = self._protocol()
-            methods = self.methods or protocol.methods
+            methods = tuple(dict.fromkeys(self.methods or protocol.methods))
             jobs = jobs_of(protocol, methods, self.out)
-        except UnknownMethodError as error:
+        except (UnknownMethodError, RecordError, ModuleNotFoundError) as error:
             raise UsageError(str(error)) from error
         total = len(methods) * len(protocol.cells)
         print(f"{protocol.name}: {total - len(jobs)} of {total} records are there, {len(jobs)} to make in {self.out}")
@@ -53,10 +57,15 @@ class Run:
             try:
                 outcomes = run_protocol(protocol, methods, self.out, cluster, progress.note)
             except (OSError, ValueError) as error:
-                raise UsageError(f"`scheduler` {self.scheduler!r} can't be used: {error}") from error
+                what = f"`out` {self.out}" if self.scheduler is None else f"`scheduler` {self.scheduler!r}"
+                raise UsageError(f"{what} can't be used: {error}") from error
+            except KeyboardInterrupt:
+                print(f"stopped; {self.out} keeps what was made, and the same command goes on from there")
+                return 130
         made, failed = [o for o in outcomes if o.path], [o for o in outcomes if o.error]
         for outcome in failed:
-            print(f"failed: {outcome.job.cell.name} {outcome.job.method}: {outcome.error}", file=sys.stderr)
+            reason = str(outcome.error).partition("\n")[0]
+            print(f"failed: {outcome.job.cell.name} {outcome.job.method}: {reason}", file=sys.stderr)
         print(f"{len(made)} records made" + (f", {len(failed)} failed" if failed else ""))
         return 1 if failed or len(made) < len(jobs) else 0
 
@@ -73,11 +82,14 @@ class Run:
         found = PROTOCOLS.get(self.protocol) or load_attribute(self.protocol, "protocol")
         if not isinstance(found, Protocol):
             raise UsageError(f"`protocol` must name a Protocol; {self.protocol!r} is {found!r}")
+        names = [cell.name for cell in found.cells]
+        unknown = [part for part in self.cells if not any(part in name for name in names)]
+        if unknown:
+            raise UsageError(f"`cells` must be parts of {', '.join(names)}; got {' '.join(unknown)}")
         chosen = tuple(cell for cell in found.cells if not self.cells or any(part in cell.name for part in self.cells))
-        if not chosen:
-            names = ", ".join(cell.name for cell in found.cells)
-            raise UsageError(f"`cells` must be parts of {names}; got {' '.join(self.cells)}")
         seed = found.seed if self.seed is None else self.seed
+        if not 0 <= seed < 2**32:
+            raise UsageError(f"`seed` must lie in [0, 2^32); got {seed}")
         protocol = dataclasses.replace(found, cells=chosen, seed=seed)
         return protocol.quick() if self.quick else protocol
 
@@ -120,7 +132,12 @@ class _Progress:
 class Bench:
     """Compare optimizers under one counted budget."""
 
-    command: Annotated[Run, tyro.conf.subcommand("run")]
+    command: (
+        Annotated[Run, tyro.conf.subcommand("run")]
+        | Annotated[Table, tyro.conf.subcommand("table")]
+        | Annotated[Compare, tyro.conf.subcommand("compare")]
+        | Annotated[Plot, tyro.conf.subcommand("plot")]
+    )
 
     def run(self) -> int:
         return self.command.run()

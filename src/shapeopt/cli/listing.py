@@ -1,8 +1,10 @@
 """`shapeopt list`: what can be named on the command line."""
 
+import dataclasses
 import inspect
 import itertools
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,28 +12,36 @@ from typing import Any
 from .environment import keep_compiled_code
 
 WIDE = 110  # columns of a terminal that has room for what each family is
+CITATION = re.compile(r",? ?\((?:eqs?|tab)\. [^)]*\)")
 PROBED = range(1, 121)  # dimensions that are tried to learn which a family takes
 
 
 @dataclass(frozen=True)
 class List:
-    """List the built-in families and the shipped policies."""
+    """List the built-in families, the shipped policies, and the methods and protocols of comparisons."""
 
     json: bool = False
     """Print JSON."""
 
     def run(self) -> int:
         keep_compiled_code()
-        families, policies = list_families(), list_policies()
+        families, policies, methods, protocols = list_families(), list_policies(), list_methods(), list_protocols()
         if self.json:
-            print(json.dumps({"families": families, "policies": policies}, indent=1))
+            named = {"families": families, "policies": policies, "methods": methods, "protocols": protocols}
+            print(json.dumps(named, indent=1))
             return 0
         from rich.console import Console
 
         console = Console(highlight=False)
+        wide = console.width >= WIDE
         columns = ("name", "dimensions", "options", "about")
-        console.print(_table("Families", families, columns if console.width >= WIDE else columns[:-1]), "")
-        console.print(_table("Policies", policies, ("name", "about")))
+        console.print(_table("Families", families, columns if wide else columns[:-1]), "")
+        console.print(_table("Policies", policies, ("name", "about")), "")
+        if wide:
+            console.print(_table("Methods", methods, ("name", "kind", "about")), "")
+        else:
+            console.print(_table("Methods", _by_kind(methods), ("kind", "names")), "")
+        console.print(_table("Protocols", protocols, ("name", "cells", "about")))
         return 0
 
 
@@ -55,6 +65,28 @@ def list_policies() -> list[dict[str, Any]]:
     from ..policy.find import SHIPPED
 
     return [{"name": name, "about": _first_sentence(type(find_policy(name)))} for name in SHIPPED]
+
+
+def list_methods() -> list[dict[str, Any]]:
+    """One entry for each method that a comparison can name."""
+    from ..baselines import BASELINES
+    from ..bench import methods
+    from ..peers import PEERS
+    from ..policy import find_policy
+
+    def about(name: str, kind: str) -> str:
+        if kind == "peer":
+            return _with_settings(PEERS[name])
+        return _first_sentence(type(find_policy(name)) if kind == "policy" else BASELINES[name].constructor)
+
+    kinds = methods.list_methods().items()
+    return [{"name": name, "kind": kind, "about": about(name, kind)} for name, kind in kinds]
+
+
+def list_protocols() -> list[dict[str, Any]]:
+    from ..bench.protocols import PROTOCOLS
+
+    return [{"name": one.name, "cells": len(one.cells), "about": one.about} for one in PROTOCOLS.values()]
 
 
 def dimensions(constructor: Callable[..., Any]) -> str:
@@ -85,8 +117,23 @@ def _about(constructor: Any) -> str:
     return f"{about} ({settings})" if settings else about
 
 
+def _with_settings(peer: Any) -> str:
+    """What a peer is, with the settings that differ from its class's own."""
+    own = [field for field in dataclasses.fields(peer) if field.name != "name"]
+    other = [field.name for field in own if getattr(peer, field.name) != field.default]
+    settings = ", ".join(f"{name} {getattr(peer, name)}" for name in other)
+    return _first_sentence(type(peer)) + (f" ({settings})" if settings else "")
+
+
+def _by_kind(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Names of each kind together, where there is no room for a line each."""
+    kinds = dict.fromkeys(row["kind"] for row in rows)
+    return [{"kind": kind, "names": [row["name"] for row in rows if row["kind"] == kind]} for kind in kinds]
+
+
 def _first_sentence(documented: Any) -> str:
     text = " ".join((inspect.getdoc(documented) or "").split("\n\n")[0].split())
+    text = CITATION.sub("", text)
     return text.partition(". ")[0].partition(";")[0].rstrip(".")
 
 
@@ -100,5 +147,5 @@ def _table(title: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> 
         table.add_column(column, no_wrap=column == "name")
     for row in rows:
         cells = [row[column] for column in columns]
-        table.add_row(*(Text(" ".join(cell) if isinstance(cell, list) else cell) for cell in cells))
+        table.add_row(*(Text(" ".join(cell) if isinstance(cell, list) else str(cell)) for cell in cells))
     return table

@@ -1,0 +1,95 @@
+"""Writes docs/results.md, with its pictures in docs/images/results, from the records of `shapeopt bench run`.
+
+python docs/make_results.py [FOLDER OF RECORDS [FOLDER OF DOCS]]
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from shapeopt.bench.digest import QUICK, Digest, by_cell, digests, methods_of
+from shapeopt.bench.formats import to_markdown
+from shapeopt.bench.paper_figures import source_of
+from shapeopt.bench.protocols import PROTOCOLS
+from shapeopt.bench.records import load_records
+from shapeopt.bench.tables import PER_PROTOCOL, TABLES, protocols_of, table_names
+from shapeopt.plots import PICTURES
+from shapeopt.plots.style import NothingToDraw, save
+
+DOCS = Path(__file__).parent
+RECORDS = DOCS.parent / "benchmarks" / "records" / "bench"
+INTRODUCTION = """# Results
+
+Every number and picture on this page is made by `python docs/make_results.py` from the records that
+`shapeopt bench run PROTOCOL --out benchmarks/records/bench` wrote; nothing is typed. All methods of a cell had the same
+tasks, starts, noise and counted budget. A number is bold only where a test says that it is better than every other
+(below each table), and where the paper has a figure it stands beside ours. `shapeopt bench table`, `compare` and `plot`
+show the same for records of your own.
+"""
+EMPTY = "There are no records yet. `shapeopt bench run paper --out benchmarks/records/bench` makes the first of them.\n"
+LONG = 30  # rows from which a table is folded
+
+
+def main(folder: Path = RECORDS, docs: Path = DOCS) -> None:
+    found = digests(load_records(folder)) if folder.is_dir() else []
+    sections = [section(folder, docs, protocol, found) for protocol in protocols_of(found)]
+    parts = [INTRODUCTION, *([_made_with(found), paper_tables(found)] if found else [EMPTY]), *sections]
+    docs.mkdir(parents=True, exist_ok=True)
+    (docs / "results.md").write_text("\n".join(parts), encoding="utf-8")
+    print(f"wrote {docs / 'results.md'} from {len(found)} records")
+
+
+def section(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -> str:
+    """A protocol: what it is, its pictures, a row a method, and everything."""
+    mine = [one for one in found if one.protocol == protocol]
+    known = PROTOCOLS.get(protocol.removesuffix(QUICK))
+    about = f"{known.about[0].upper()}{known.about[1:]}. " if known else ""
+    size = (
+        f"{len(by_cell(mine))} cells, {len(methods_of(mine))} methods, seed {_listed(str(one.seed) for one in mine)}."
+    )
+    shown = ["overview"] if source_of(protocol) else list(PER_PROTOCOL)  # those beside the paper's are above
+    tables = [folded(to_markdown(PER_PROTOCOL[name](mine, 0))) for name in shown]
+    return "\n".join([f"## Protocol `{protocol}`\n", f"{about}{size}\n", *pictures(folder, docs, protocol), *tables])
+
+
+def paper_tables(found: Sequence[Digest]) -> str:
+    """The paper's tables for which there are records."""
+    tables = [folded(to_markdown(TABLES[name].build(found, 0))) for name in table_names(found)]
+    return "\n".join(["## The paper's tables\n", *tables])
+
+
+def pictures(folder: Path, docs: Path, protocol: str) -> list[str]:
+    """Links to the pictures that the records of a protocol have something for."""
+    links = []
+    for kind, picture in PICTURES.items():
+        name = f"images/results/{protocol}-{kind}.png"
+        try:
+            figure = picture.draw(load_records(folder, protocol))
+        except NothingToDraw:  # such as a picture against budgets where all cells have the same
+            continue
+        save(figure, docs / name)
+        links.append(f"![{protocol}: {picture.about}]({name})\n")
+    return links
+
+
+def folded(text: str) -> str:
+    """A long table behind a line to click on."""
+    title, _, rest = text.partition("\n")
+    if text.count("\n|") < LONG:
+        return text
+    return f"<details><summary>{title.strip('*')}</summary>\n{rest}\n</details>\n"
+
+
+def _made_with(found: Sequence[Digest]) -> str:
+    versions = {
+        name: _listed(one.versions[name] for one in found if name in one.versions) for name in found[0].versions
+    }
+    return f"{len(found)} records, made with {', '.join(f'{name} {value}' for name, value in versions.items())}.\n"
+
+
+def _listed(values: Iterable[str]) -> str:
+    return " and ".join(sorted(set(values)))
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:3]))

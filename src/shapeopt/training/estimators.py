@@ -1,0 +1,216 @@
+"""Gradients of a rollout's loss: backpropagation through time, and antithetic evolution strategies.
+
+A problem is an episode cut into windows. Backpropagation stops at the cuts; evolution strategies take one window at a
+time and keep their runs alive in between, with noise that persists or is reused, so that no gradient is lost at a cut.
+"""
+
+import abc
+from enum import Enum
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+Scalar = Float[Array, ""]
+
+
+class AbstractProblem(eqx.Module):
+    """An episode whose loss is the sum over `windows` windows."""
+
+    windows: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def start(self, params: PyTree, key: PRNGKeyArray) -> PyTree:
+        """The carry before the first window; all randomness of the episode follows from the key."""
+
+    @abc.abstractmethod
+    def advance(self, params: PyTree, carry: PyTree) -> tuple[PyTree, Scalar, PyTree]:
+        """The carry after one window, the window's loss, and what else is worth keeping of it (summed over windows)."""
+
+
+class Estimate(NamedTuple):
+    """A loss, an estimate of its gradient, and what the problem kept."""
+
+    value: Scalar
+    gradient: PyTree
+    aux: PyTree
+
+
+class AbstractEstimator(eqx.Module):
+    """Estimates the gradient of a problem's loss; some estimators keep runs alive from one estimate to the next."""
+
+    @abc.abstractmethod
+    def init(self, problem: AbstractProblem, params: PyTree, key: PRNGKeyArray) -> PyTree:
+        """What the first estimate needs; None where nothing is kept."""
+
+    @abc.abstractmethod
+    def estimate(
+        self, problem: AbstractProblem, params: PyTree, state: PyTree, key: PRNGKeyArray
+    ) -> tuple[PyTree, Estimate]:
+        """The next estimate."""
+
+
+class Backpropagation(AbstractEstimator):
+    """Reverse mode through a whole episode, with no derivative across windows, shortened to the norm `clip`.
+
+    Departs from the paper: it trains by backpropagation and says neither whether it cuts nor whether it clips.
+    """
+
+    clip: float = 1.0  # ours: a chaotic rollout's gradient is long in a direction that means little
+
+    def __check_init__(self):
+        if not self.clip > 0:
+            raise ValueError(f"`clip` must be positive; got {self.clip}.")
+
+    def init(self, problem: AbstractProblem, params: PyTree, key: PRNGKeyArray) -> None:
+        return None
+
+    def estimate(
+        self, problem: AbstractProblem, params: PyTree, state: None, key: PRNGKeyArray
+    ) -> tuple[None, Estimate]:
+        def loss(params: PyTree) -> tuple[Scalar, PyTree]:
+            def window(carry: PyTree, _: None) -> tuple[PyTree, tuple[Scalar, PyTree]]:
+                carry, value, aux = problem.advance(params, jax.lax.stop_gradient(carry))
+                return carry, (value, aux)
+
+            _, (values, auxs) = jax.lax.scan(window, problem.start(params, key), length=problem.windows)
+            return jnp.sum(values), jax.tree.map(lambda rows: jnp.sum(rows, axis=0), auxs)
+
+        (value, aux), gradient = jax.value_and_grad(loss, has_aux=True)(params)
+        return None, Estimate(value, shortened(gradient, self.clip), aux)
+
+
+BACKPROPAGATION = Backpropagation()
+
+
+class Reuse(Enum):
+    """What becomes of a pair's noise when a new window of its episode begins."""
+
+    PERSISTENT = "persistent"  # new noise, and the sum of all so far is credited (PES)
+    REUSED = "reused"  # the episode's first noise again (NRES): a whole episode then is the plain method
+
+
+class Pairs(NamedTuple):
+    """Antithetic runs under way: their carries (a leading axis of both signs, then pairs), noise, and window."""
+
+    carries: PyTree
+    noise: PyTree
+    window: Int[Array, ""]
+
+
+class EvolutionStrategy(AbstractEstimator):
+    """Antithetic evolution strategies, one window an estimate; both signs of a pair share their randomness.
+
+        gradient = mean over pairs of  xi (L(theta + eps) - L(theta - eps)) / (2 sigma^2)
+
+    eps ~ N(0, sigma^2 I). PERSISTENT draws eps anew for each window and xi is their sum over the episode so far; REUSED
+    keeps eps for the episode, and xi = eps. With one window an episode both are the plain method.
+
+    Departs from the paper: it only backpropagates.
+    """
+
+    sigma: float = 0.01
+    pairs: int = eqx.field(static=True, default=4)
+    reuse: Reuse = eqx.field(static=True, default=Reuse.REUSED)
+
+    def __check_init__(self):
+        if not self.sigma > 0:
+            raise ValueError(f"`sigma` must be positive; got {self.sigma}.")
+        if self.pairs < 1:
+            raise ValueError(f"`pairs` must be at least 1; got {self.pairs}.")
+
+    def init(self, problem: AbstractProblem, params: PyTree, key: PRNGKeyArray) -> Pairs | None:
+        if problem.windows == 1:
+            return None  # every estimate is a whole episode
+        noise = jax.tree.map(lambda leaf: jnp.zeros((self.pairs, *leaf.shape), leaf.dtype), params)
+        return Pairs(self._starts(problem, params, key), noise, jnp.zeros((), jnp.int32))
+
+    def estimate(
+        self, problem: AbstractProblem, params: PyTree, state: Pairs | None, key: PRNGKeyArray
+    ) -> tuple[Pairs | None, Estimate]:
+        start_key, noise_key = jax.random.split(key)
+        drawn = self._draw(params, noise_key)
+        fresh = Pairs(self._starts(problem, params, start_key), drawn, jnp.zeros((), jnp.int32))
+        held = fresh if state is None else _where(state.window == 0, fresh, state)
+        if self.reuse is Reuse.REUSED or state is None:
+            used, credited = held.noise, held.noise
+        else:
+            again = jax.tree.map(lambda old, new: jnp.where(held.window == 0, new, old + new), held.noise, drawn)
+            used, credited = drawn, again
+        carries, values, aux = self._advance(problem, params, used, held.carries)
+        slope = (values[0] - values[1]) / (2.0 * self.sigma**2)
+        gradient = jax.tree.map(lambda xi: jnp.tensordot(slope, xi, 1) / self.pairs, credited)
+        window = (held.window + 1) % problem.windows
+        estimate = Estimate(jnp.mean(values), gradient, jax.tree.map(lambda leaf: jnp.mean(leaf, (0, 1)), aux))
+        return None if state is None else Pairs(carries, credited, window), estimate
+
+    def _draw(self, params: PyTree, key: PRNGKeyArray) -> PyTree:
+        leaves, treedef = jax.tree.flatten(params)
+        keys = jax.random.split(key, len(leaves))
+        drawn = [
+            self.sigma * jax.random.normal(k, (self.pairs, *leaf.shape), leaf.dtype)
+            for k, leaf in zip(keys, leaves, strict=True)
+        ]
+        return jax.tree.unflatten(treedef, drawn)
+
+    def _starts(self, problem: AbstractProblem, params: PyTree, key: PRNGKeyArray) -> PyTree:
+        """One start a pair, for both signs."""
+        starts = jax.lax.map(lambda k: problem.start(params, k), jax.random.split(key, self.pairs))
+        return jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), starts)
+
+    def _advance(self, problem: AbstractProblem, params: PyTree, noise: PyTree, carries: PyTree) -> Any:
+        """One window of every run, one after another, so that branches stay branches."""
+
+        def one(run: tuple[Scalar, PyTree, PyTree]) -> tuple[PyTree, Scalar, PyTree]:
+            sign, eps, carry = run
+            return problem.advance(jax.tree.map(lambda leaf, e: leaf + sign.astype(e.dtype) * e, params, eps), carry)
+
+        both = jax.tree.map(lambda leaf: jnp.concatenate([leaf, leaf]), noise)
+        signs = jnp.repeat(jnp.array([1.0, -1.0]), self.pairs)
+        flat = jax.tree.map(lambda leaf: leaf.reshape(2 * self.pairs, *leaf.shape[2:]), carries)
+        done = jax.lax.map(one, (signs, both, flat))
+        return jax.tree.map(lambda leaf: leaf.reshape(2, self.pairs, *leaf.shape[1:]), done)
+
+
+class Spread(NamedTuple):
+    """Mean gradient over many keys, and the total standard deviation around it."""
+
+    mean: PyTree
+    deviation: Scalar
+
+
+def gradient_spread(
+    estimator: AbstractEstimator, problem: AbstractProblem, params: PyTree, key: PRNGKeyArray, episodes: int
+) -> Spread:
+    """How much an estimator's gradient of whole episodes scatters: what a chaotic rollout costs."""
+
+    def episode(key: PRNGKeyArray) -> PyTree:
+        first, *rest = jax.random.split(key, 1 + problem.windows)
+        state, total = estimator.init(problem, params, first), jax.tree.map(jnp.zeros_like, params)
+        for k in rest[: 1 if state is None else None]:
+            state, estimate = estimator.estimate(problem, params, state, k)
+            total = jax.tree.map(jnp.add, total, estimate.gradient)
+        return total
+
+    gradients = jax.lax.map(episode, jax.random.split(key, episodes))
+    mean = jax.tree.map(lambda rows: jnp.mean(rows, axis=0), gradients)
+    squares = jax.tree.map(lambda rows: jnp.sum(jnp.var(rows, axis=0)), gradients)
+    return Spread(mean, jnp.sqrt(sum(jax.tree.leaves(squares))))
+
+
+def length(gradient: PyTree) -> Scalar:
+    """Euclidean norm over all leaves."""
+    squares = [jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient)]
+    return jnp.sqrt(jnp.sum(jnp.stack(squares)))
+
+
+def shortened(gradient: PyTree, limit: float) -> PyTree:
+    """The gradient, no longer than `limit`; not finite where it was not."""
+    factor = limit / jnp.maximum(length(gradient), limit)
+    return jax.tree.map(lambda leaf: factor.astype(leaf.dtype) * leaf, gradient)
+
+
+def _where(condition: Array, new: PyTree, old: PyTree) -> PyTree:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

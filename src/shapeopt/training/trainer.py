@@ -1,0 +1,258 @@
+"""A training run: the schedule, its log, checkpoints, validation, and the policy with its card at the end.
+
+In the run's folder: `config.toml`, `log.jsonl` (a line an update, a line a validation), `checkpoint.safetensors`, and
+at the end `policy.safetensors` with its card `policy.json`. A run that was killed goes on from its checkpoint when it
+is started again, and ends in the same weights, byte for byte: update n draws from fold_in(key, n) alone.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+from jaxtyping import PRNGKeyArray, PyTree
+
+from ..policy.paper import PaperPolicy
+from ..policy.weights import save_policy
+from ..tasks import AbstractFamily
+from .checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from .config import Precision, TrainConfig, to_plain, write_toml
+from .curriculum import Grade
+from .phases import Learner, Outcome, Phases, make_phases, split_policy
+
+CONTROLLER, PLANNER, JOINT = "controller", "planner", "joint"
+POLICY_STREAM, ESTIMATOR_STREAM, VALIDATION_STREAM, UPDATE_STREAM = range(4)
+
+
+class Update(NamedTuple):
+    """One update of the schedule; `epoch` is -1 before the first. `closes`: it is the last of its epoch."""
+
+    number: int
+    phase: str
+    epoch: int
+    closes: bool
+
+
+class Progress(NamedTuple):
+    """What an onlooker hears after each update."""
+
+    done: int
+    total: int
+    phase: str
+    loss: float
+    terms: dict[str, float]
+    validation: float
+    per_second: float
+    seconds_left: float
+
+
+@dataclass
+class Tally:
+    """What the run has come to, beside its arrays; all of it is in the checkpoint."""
+
+    updates: int = 0
+    best: float = math.inf
+    stale: int = 0
+    calls: float = 0.0
+    seconds: float = 0.0
+    stopped: bool = False
+    curve: tuple[tuple[int, float], ...] = ()  # (updates, validation score)
+
+
+class Trained(NamedTuple):
+    """The best policy on validation, its card, and the last learner."""
+
+    policy: PaperPolicy
+    card: dict[str, Any]
+    learner: Learner
+
+
+Onlooker = Callable[[Progress], None]
+
+
+def schedule(config: TrainConfig) -> Iterator[Update]:
+    """All updates in order (tab. app:shape_training_specs)."""
+    config, index = config.ablated, 0
+    before = [CONTROLLER] * config.controller_pretrain + [PLANNER] * config.planner_pretrain
+    epoch = [CONTROLLER] * config.controller_updates + [JOINT] * config.joint_updates
+    for phase in before:
+        yield Update(index, phase, -1, index == len(before) - 1)
+        index += 1
+    for number in range(config.epochs):
+        for place, phase in enumerate(epoch):
+            yield Update(index, phase, number, place == len(epoch) - 1)
+            index += 1
+
+
+def train(
+    config: TrainConfig, folder: Path, family: AbstractFamily | None = None, onlooker: Onlooker | None = None
+) -> Trained:
+    """Train, or go on training, in `folder`; `family` replaces the one that the configuration names."""
+    with jax.enable_x64(config.precision is Precision.DOUBLE):
+        return _Run(config, folder, family, onlooker).finish()
+
+
+class _Run:
+    """A run under way."""
+
+    def __init__(
+        self, config: TrainConfig, folder: Path, family: AbstractFamily | None, onlooker: Onlooker | None
+    ) -> None:
+        self.config, self.folder, self.family, self.onlooker = config, folder, family, onlooker
+        self.key = jax.random.key(config.seed)
+        self.tally, self.began = Tally(), time.perf_counter()
+        self._made: dict[Grade, Phases] = {}
+        params, self.static = split_policy(config.make_policy(self._stream(POLICY_STREAM)))
+        phases = self._phases(-1)
+        self.learner: Learner = phases.init(params, self._stream(ESTIMATOR_STREAM))
+        self.best: PyTree = params
+        folder.mkdir(parents=True, exist_ok=True)
+        self.checkpoint, self.log = folder / "checkpoint.safetensors", folder / "log.jsonl"
+        if self.checkpoint.exists():
+            self._resume()
+        else:
+            write_toml(folder / "config.toml", config)
+            self.log.write_text("")
+            self._validate(0)  # the untrained policy: what is kept is never worse
+
+    def finish(self) -> Trained:
+        """All updates that are left, and the policy on disk."""
+        updates = list(schedule(self.config))
+        done_before, began = self.tally.updates, time.perf_counter()
+        for update in updates[self.tally.updates :]:
+            if self.tally.stopped:
+                break
+            outcome = self._step(update)
+            self._close(update)
+            rate = (self.tally.updates - done_before) / (time.perf_counter() - began)
+            self._tell(update, outcome, len(updates), rate)
+        self._save()
+        policy, card = eqx.combine(self.best, self.static), self._card()
+        save_policy(self.folder / "policy", policy, card)
+        return Trained(policy, card, self.learner)
+
+    def _step(self, update: Update) -> Outcome:
+        phases = self._phases(update.epoch)
+        if update.epoch > 0 and self.config.grade(update.epoch) != self.config.grade(update.epoch - 1):
+            self._change_grade(phases, update)
+        key = jax.random.fold_in(self._stream(UPDATE_STREAM), update.number)
+        apply = {
+            CONTROLLER: phases.teach_controller,
+            PLANNER: phases.teach_planner,
+            JOINT: phases.train_jointly,
+        }[update.phase]
+        self.learner, outcome = apply(self.learner, key)
+        outcome = jax.device_get(outcome)
+        self.tally.updates, self.tally.calls = update.number + 1, self.tally.calls + float(outcome.calls)
+        self._write({"update": update.number, "phase": update.phase, "epoch": update.epoch, **_numbers(outcome)})
+        return outcome
+
+    def _change_grade(self, phases: Phases, update: Update) -> None:
+        """Runs that an estimator holds end with their tasks, at the first update of a new grade."""
+        first = next(u.number for u in schedule(self.config) if u.epoch == update.epoch)
+        if update.number == first:
+            fresh = phases.init(self.learner.params, self._stream(ESTIMATOR_STREAM)).estimator
+            self.learner = self.learner._replace(estimator=fresh)
+
+    def _close(self, update: Update) -> None:
+        """At an epoch's end: validate, keep the best, save."""
+        if not update.closes:
+            return
+        number, last = update.epoch + 1, update.epoch + 1 == self.config.epochs
+        if number % self.config.validate_every == 0 or last:
+            self._validate(self.tally.updates)
+        if number % self.config.checkpoint_every == 0 or last:
+            self._save()
+
+    def _validate(self, updates: int) -> None:
+        config, tally = self.config, self.tally
+        plan_of_the_end = self._phases(config.epochs)
+        key = self._stream(VALIDATION_STREAM)
+        score = float(
+            plan_of_the_end.evaluate(self.learner.params, key, config.validation_tasks, config.validation_readings)
+        )
+        better = score < tally.best
+        tally.stale = 0 if better else tally.stale + 1
+        if better:
+            tally.best, self.best = score, self.learner.params
+        tally.stopped = tally.stale >= config.patience
+        tally.curve = (*tally.curve, (updates, score))
+        self._write({"update": updates, "validation": score, "best": tally.best})
+
+    def _tell(self, update: Update, outcome: Outcome, total: int, rate: float) -> None:
+        if self.onlooker is None:
+            return
+        terms = {} if outcome.terms is None else {name: float(term) for name, term in outcome.terms._asdict().items()}
+        done, loss = self.tally.updates, float(outcome.loss)
+        self.onlooker(
+            Progress(done, total, update.phase, loss, terms, self.tally.curve[-1][1], rate, (total - done) / rate)
+        )
+
+    def _save(self) -> None:
+        now = time.perf_counter()
+        self.tally.seconds, self.began = self.tally.seconds + now - self.began, now
+        progress = {"config": to_plain(self.config), "tally": vars(self.tally)}
+        save_checkpoint(self.checkpoint, (self.learner, self.best), progress)
+
+    def _resume(self) -> None:
+        (self.learner, self.best), progress = load_checkpoint(self.checkpoint, (self.learner, self.best))
+        if progress["config"] != to_plain(self.config):
+            raise CheckpointError(f"{self.checkpoint} belongs to a run with another configuration.")
+        tally = progress["tally"]
+        self.tally = Tally(**{**tally, "curve": tuple((n, score) for n, score in tally["curve"])})
+        lines = [line for line in self.log.read_text().splitlines() if _is_before(line, self.tally.updates)]
+        self.log.write_text("".join(line + "\n" for line in lines))
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        with self.log.open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def _card(self) -> dict[str, Any]:
+        config, tally = self.config, self.tally
+        plan = config.plan(config.epochs, self.family)
+        return {
+            "family": plan.family.name,
+            "dimension": config.dimension,
+            "protocol": {"law": config.law.value, "readings": config.readings},
+            "schedule": to_plain(config),
+            "updates": tally.updates,
+            "stopped_early": tally.stopped,
+            "skipped_updates": int(self.learner.skipped),
+            "seed": config.seed,
+            "seconds": round(tally.seconds, 1),
+            "calls": tally.calls,
+            "validation": [list(point) for point in tally.curve],
+            "best_validation": tally.best,
+            "command": "shapeopt train FOLDER --config config.toml",
+        }
+
+    def _phases(self, epoch: int) -> Phases:
+        grade = self.config.grade(epoch)
+        if grade not in self._made:
+            self._made[grade] = make_phases(self.config.plan(epoch, self.family), self.static)
+        return self._made[grade]
+
+    def _stream(self, number: int) -> PRNGKeyArray:
+        return jax.random.fold_in(self.key, number)
+
+
+def _numbers(outcome: Outcome) -> dict[str, Any]:
+    """What the log says of an update; a number that is not finite is null."""
+    real = lambda x: float(x) if math.isfinite(x) else None  # noqa: E731
+    terms = {} if outcome.terms is None else {name: real(term) for name, term in outcome.terms._asdict().items()}
+    sizes = {"loss": real(outcome.loss), "gradient_norm": real(outcome.gradient_norm), "calls": real(outcome.calls)}
+    return sizes | {"skipped": int(outcome.skipped)} | ({"terms": terms} if terms else {})
+
+
+def _is_before(line: str, updates: int) -> bool:
+    """Whether a line of the log was written before the checkpoint at `updates`; half a line was not."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return False
+    return entry["update"] < updates or ("validation" in entry and entry["update"] == updates)

@@ -1,0 +1,184 @@
+"""What can be named as a method: built-in names, files of policies, and what a user's module brings."""
+
+import shutil
+import sys
+
+import pytest
+
+from shapeopt.baselines import BASELINES, Adam, make_baseline
+from shapeopt.bench.cells import Cell
+from shapeopt.bench.methods import (
+    Hosted,
+    Traceable,
+    UnknownMethodError,
+    find_method,
+    list_methods,
+    load_attribute,
+    shape_optimizer,
+)
+from shapeopt.peers import PEERS, BasinHopping, Direct, available
+from shapeopt.policy.find import FOLDER, SHIPPED
+from shapeopt.shape import ShapeOptimizer
+from shapeopt.tasks import make_family
+
+CELL = Cell(make_family("ackley", 2), budget=4, tasks=1)
+LEVY = Cell(make_family("levy", 2), budget=4, tasks=1)
+
+MODULE = """
+from shapeopt.baselines import Adam
+from shapeopt.core import AbstractOptimizer
+from shapeopt.peers import BasinHopping, Direct
+
+instance = adam = Adam(0.125, 0.9, 0.999)
+number = 3
+
+class Rated(AbstractOptimizer):
+    rate: float = 0.5
+
+    def init(self, x0, box, budget, key):
+        return x0
+
+    def ask(self, state):
+        return state
+
+    def tell(self, state, reading):
+        return state
+
+def made():
+    return Rated(0.25)
+
+def by_cell(cell):
+    return Rated(float(cell.budget))
+
+def wrong(cell):
+    return cell.budget
+
+Peer = BasinHopping
+peer = Direct("renamed")
+
+def made_peer():
+    return BasinHopping("made", stepsize=3.0)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The working folder, with a user's module, a module that can't be imported, and copies of a shipped policy."""
+    (tmp_path / "brought.py").write_text(MODULE)
+    (tmp_path / "broken.py").write_text("import no_such_thing\n")
+    for suffix in (".json", ".safetensors"):
+        shutil.copy(FOLDER / f"universal{suffix}", tmp_path / f"mine{suffix}")
+        shutil.copy(FOLDER / f"universal{suffix}", tmp_path / f"universal{suffix}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for name in ("brought", "broken"):
+        sys.modules.pop(name, None)
+
+
+def test_every_built_in_name_is_listed_once_with_its_kind():
+    kinds = list_methods()
+    assert set(kinds) == {*SHIPPED, *BASELINES, *PEERS} and len(kinds) == len(SHIPPED) + len(BASELINES) + len(PEERS)
+    assert (kinds["universal"], kinds["adam"], kinds["direct"]) == ("policy", "baseline", "peer")
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_has_the_settings_of_the_cell_s_family(name):
+    method = find_method(name)
+    assert isinstance(method, Traceable) and method.name == name
+    assert method.optimizer(CELL) == make_baseline(name, "ackley")
+    assert method.optimizer(LEVY) == make_baseline(name, "levy")
+
+
+@pytest.mark.parametrize("name", [name for name, peer in PEERS.items() if available(peer.package)])
+def test_a_peer_is_hosted_and_has_the_settings_of_the_table(name):
+    assert find_method(name) == Hosted(name, PEERS[name])
+
+
+def test_a_peer_whose_package_is_missing_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("shapeopt.peers.packages.available", lambda package: False)
+    with pytest.raises(ModuleNotFoundError, match=r"needs the package 'nlopt'; .*shapeopt\[peers\]"):
+        find_method("mlsl")
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_policy_is_shape_in_double_precision_without_its_ledger(name):
+    optimizer = find_method(name).optimizer(CELL)
+    assert isinstance(optimizer, ShapeOptimizer) and not optimizer.record_energy
+    assert optimizer.step.h == optimizer.policy.h
+    assert optimizer == shape_optimizer(name)
+
+
+@pytest.mark.parametrize("name", ["mine.safetensors", "mine.json", "./mine.json"])
+def test_a_policy_s_file_is_named_by_its_stem(folder, name):
+    method = find_method(name)
+    assert method.name == "mine"
+    assert isinstance(method.optimizer(CELL), ShapeOptimizer)
+
+
+def test_a_policy_s_file_that_is_missing_or_damaged_is_refused_at_once(folder):
+    with pytest.raises(UnknownMethodError, match=r"nothing\.json does not exist"):
+        find_method("nothing.safetensors")
+    (folder / "mine.safetensors").write_bytes(b"0" * 100)
+    with pytest.raises(UnknownMethodError, match=r"`methods` must name policies that can be read; .*mine"):
+        find_method("mine.json")
+
+
+@pytest.mark.parametrize(("name", "rate"), [("Rated", 0.5), ("made", 0.25), ("by_cell", CELL.budget)])
+def test_an_optimizer_s_class_or_what_makes_one_can_be_brought(folder, name, rate):
+    method = find_method(f"brought:{name}")
+    assert isinstance(method, Traceable) and method.name == name
+    assert method.optimizer(CELL).rate == rate
+
+
+def test_an_optimizer_can_be_brought_as_it_is(folder):
+    assert find_method("brought:instance").optimizer(CELL) == Adam(0.125, 0.9, 0.999)
+
+
+@pytest.mark.parametrize(
+    ("name", "peer"),
+    [("Peer", BasinHopping()), ("peer", Direct("renamed")), ("made_peer", BasinHopping("made", stepsize=3.0))],
+)
+def test_a_peer_its_class_or_what_makes_it_can_be_brought(folder, name, peer):
+    assert find_method(f"brought:{name}") == Hosted(name, peer)
+
+
+def test_a_package_s_own_attribute_can_be_named():
+    assert find_method("shapeopt.peers:BasinHopping") == Hosted("BasinHopping", BasinHopping())
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("adamm", r"`methods` must be among universal, gd, .*, direct, .* Got 'adamm'"),
+        ("", "Got ''"),
+        ("brought:nothing", "'brought:nothing': module 'brought' has no attribute 'nothing'"),
+        ("absent:thing", "'absent:thing': No module named 'absent'"),
+        ("broken:thing", "'broken:thing': No module named 'no_such_thing'"),
+        ("brought:number", "must name an optimizer or a peer; 'brought:number' is 3"),
+        (":thing", "must look like package.module:Attribute; got ':thing'"),
+        ("..brought:thing", "must look like package.module:Attribute; got '..brought:thing'"),
+        ("brought:", "must look like package.module:Attribute; got 'brought:'"),
+        ("brought:a.b", "must look like package.module:Attribute; got 'brought:a.b'"),
+    ],
+)
+def test_a_name_that_is_no_method_says_why(folder, name, message):
+    with pytest.raises(UnknownMethodError, match=message):
+        find_method(name)
+
+
+@pytest.mark.parametrize("name", ["brought:adam", "./universal.json", "universal.safetensors"])
+def test_what_is_called_like_a_built_in_method_is_refused_lest_their_records_be_mixed(folder, name):
+    with pytest.raises(UnknownMethodError, match=r"not bring a built-in method's name; rename '(adam|universal)'"):
+        find_method(name)
+
+
+def test_what_makes_no_optimizer_for_its_cell_is_refused(folder):
+    with pytest.raises(UnknownMethodError, match="'wrong' made 4"):
+        find_method("brought:wrong").optimizer(CELL)
+
+
+def test_an_attribute_is_searched_in_the_working_folder_and_named_by_its_argument(folder):
+    assert load_attribute("brought:number", "protocol") == 3
+    with pytest.raises(UnknownMethodError, match="`protocol` must name something"):
+        load_attribute("brought:nothing", "protocol")

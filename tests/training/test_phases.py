@@ -1,0 +1,80 @@
+"""The three updates: what they change, that they teach, and that a bad gradient changes nothing."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from shapeopt.policy import PaperPolicy
+from shapeopt.training.estimators import Estimate
+from shapeopt.training.phases import split_policy
+
+
+@pytest.fixture
+def learner(single, tiny):
+    return tiny.phases.init(tiny.params, jax.random.key(0))
+
+
+def changed(before, after):
+    return [
+        bool(np.any(np.asarray(a) != np.asarray(b)))
+        for a, b in zip(*map(jax.tree.leaves, (before, after)), strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("phase", "planner", "controller"),
+    [("teach_controller", False, True), ("teach_planner", True, False), ("train_jointly", True, True)],
+)
+def test_a_phase_changes_what_it_trains_and_nothing_else(tiny, learner, phase, planner, controller):
+    after, _ = getattr(tiny.phases, phase)(learner, jax.random.key(1))
+    assert set(changed(learner.params.planner, after.params.planner)) == {planner}
+    assert set(changed(learner.params.controller, after.params.controller)) == {controller}
+
+
+@pytest.mark.parametrize("phase", ["teach_controller", "teach_planner"])
+def test_the_supervised_phases_learn(tiny, learner, phase):
+    update, losses = getattr(tiny.phases, phase), []
+    for n in range(60):
+        learner, outcome = update(learner, jax.random.key(n))
+        losses.append(float(outcome.loss))
+    assert np.mean(losses[-20:]) < 0.75 * np.mean(losses[:10])
+    assert int(learner.skipped) == 0
+
+
+def test_joint_training_lowers_the_loss_of_a_batch_that_it_sees_again(tiny, learner):
+    losses = []
+    for _ in range(40):
+        learner, outcome = tiny.phases.train_jointly(learner, jax.random.key(5))
+        losses.append(float(outcome.loss))
+    assert losses[-1] < losses[0] - 0.02
+
+
+def test_calls_are_readings_and_probes(tiny, learner):
+    _, outcome = tiny.phases.train_jointly(learner, jax.random.key(1))
+    assert float(outcome.calls) == 4 * 16 + 4 * 3 * 12  # 4 runs of 16 readings; 3 events of 12 probes each
+
+
+def test_gradients_are_finite_for_many_policies_and_tasks(tiny, learner):
+    for seed in range(20):
+        policy = PaperPolicy.create(2, jax.random.key(seed), hidden=8, dtype="float32")
+        loud = jax.tree.map(lambda leaf, s=seed: leaf * (1.0 + 0.5 * s), split_policy(policy)[0])
+        drawn = learner._replace(params=loud)
+        for phase in ("teach_controller", "teach_planner", "train_jointly"):
+            _, outcome = getattr(tiny.phases, phase)(drawn, jax.random.key(100 + seed))
+            assert np.isfinite(outcome.gradient_norm), (seed, phase)
+            assert int(outcome.skipped) == 0
+
+
+@pytest.mark.parametrize("bad", [jnp.nan, jnp.inf])
+def test_a_gradient_that_is_not_finite_is_skipped_and_counted(tiny, learner, bad):
+    gradient = jax.tree.map(lambda leaf: jnp.full_like(leaf, bad), learner.params)
+    estimate = Estimate(jnp.zeros(()), gradient, None)
+    after, outcome = tiny.phases._update(learner, "joint", estimate, jnp.zeros(()))
+    assert int(outcome.skipped) == int(after.skipped) == 1
+    assert not any(changed(learner._replace(skipped=after.skipped), after))
+
+
+def test_evaluation_sees_progress_relative_to_the_start(tiny, learner):
+    score = float(tiny.phases.evaluate(learner.params, jax.random.key(3), 4, 16))
+    assert -1.0 < score < -0.1  # f >= 0 here, so that -1 would be a fall to below zero
