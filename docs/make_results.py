@@ -1,6 +1,9 @@
 """Writes docs/results.md, with its pictures in docs/images/results, from the records of `shapeopt bench run`.
 
 python docs/make_results.py [FOLDER OF RECORDS [FOLDER OF DOCS]]
+
+Whole records are too large for the repository. What tables need of them is kept in one file beside the folder
+(FOLDER.safetensors); where the folder is absent the page is made from that, and its pictures stay as they are.
 """
 
 import sys
@@ -8,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from shapeopt.bench.digest import QUICK, Digest, by_cell, digests, methods_of
+from shapeopt.bench.digest_store import load_digests, save_digests
 from shapeopt.bench.formats import to_markdown
 from shapeopt.bench.paper_figures import source_of
 from shapeopt.bench.protocols import PROTOCOLS
@@ -31,12 +35,23 @@ LONG = 30  # rows from which a table is folded
 
 
 def main(folder: Path = RECORDS, docs: Path = DOCS) -> None:
-    found = digests(load_records(folder)) if folder.is_dir() else []
+    found = read(folder)
     sections = [section(folder, docs, protocol, found) for protocol in protocols_of(found)]
     parts = [INTRODUCTION, *([_made_with(found), paper_tables(found)] if found else [EMPTY]), *sections]
     docs.mkdir(parents=True, exist_ok=True)
     (docs / "results.md").write_text("\n".join(parts), encoding="utf-8")
     print(f"wrote {docs / 'results.md'} from {len(found)} records")
+
+
+def read(folder: Path) -> list[Digest]:
+    """The digests of a folder of records, which are then kept beside it; else those that were kept."""
+    kept = folder.with_suffix(".safetensors")
+    if not folder.is_dir():
+        return load_digests(kept) if kept.is_file() else []
+    found = digests(load_records(folder))
+    if found:
+        save_digests(kept, found)
+    return found
 
 
 def section(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -> str:
@@ -63,11 +78,13 @@ def pictures(folder: Path, docs: Path, protocol: str) -> list[str]:
     links = []
     for kind, picture in PICTURES.items():
         name = f"images/results/{protocol}-{kind}.png"
-        try:
-            figure = picture.draw(load_records(folder, protocol))
-        except NothingToDraw:  # such as a picture against budgets where all cells have the same
+        if folder.is_dir():
+            try:
+                save(picture.draw(load_records(folder, protocol)), docs / name)
+            except NothingToDraw:  # such as a picture against budgets where all cells have the same
+                continue
+        elif not (docs / name).is_file():
             continue
-        save(figure, docs / name)
         links.append(f"![{protocol}: {picture.about}]({name})\n")
     return links
 

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -146,7 +147,12 @@ def local_processes(workers: int) -> Iterator[Executor]:
     """Fresh processes on this machine, one thread each."""
     before = {name: os.environ.get(name) for name in WORKER_ENVIRONMENT}
     os.environ.update({name: os.environ.get(name, value) for name, value in WORKER_ENVIRONMENT.items()})
-    executor = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    executor = ProcessPoolExecutor(
+        workers,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_DFL),  # Ctrl-C ends a worker at once; its job is as good as not begun
+    )
     try:
         yield executor
     finally:

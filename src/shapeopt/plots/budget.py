@@ -27,7 +27,7 @@ def draw_budget(records: Iterable[Record]) -> Figure:
         raise NothingToDraw("`records` must have cells that differ in their budget alone; got none.")
     styles = looks(method for budgets in several.values() for gaps in budgets.values() for method in gaps)
     with styled():
-        figure, grid = panels(in_rows(len(several)), height=1.6)
+        figure, grid = panels(in_rows(len(several)), height=1.6, names=len(styles))
         for axes, place in zip(grid, sorted(several, key=natural), strict=True):
             _panel(axes, several[place], styles)
             axes.set_title(place)

@@ -42,7 +42,7 @@ def pooled(parts: list[tuple[int, np.ndarray]]) -> np.ndarray:
 def _figure(
     shares: Mapping[int, Mapping[str, np.ndarray]], cells: Counter[int], styles: Mapping[str, Look], targets: Targets
 ) -> Figure:
-    figure, grid = panels(in_rows(len(shares)), height=2.2)
+    figure, grid = panels(in_rows(len(shares)), height=2.2, names=len(styles))
     for axes, (budget, methods) in zip(grid, shares.items(), strict=True):
         for method, share in methods.items():
             axes.step(np.arange(1, budget + 1), share, where="post", **vars(styles[method]))

@@ -52,8 +52,8 @@ def _draw(
             parts[method].append((drawn.curves[method].runs, share))
     shares = {method: pooled(parts[method]) for method in whole({m: len(rows) for m, rows in parts.items()}, cells)}
     with styled():
-        figure, (axes,) = panels([min(len(shares), 1)], height=2.2)
         styles = looks(parts)
+        figure, (axes,) = panels([min(len(shares), 1)], height=2.2, names=len(styles))
         for method, share in shares.items():
             axes.step(x, share, where="post", **vars(styles[method]))
         axes.set(xscale="log", xlim=_moving(x, shares), ylim=(0, 1.02), xlabel=xlabel)

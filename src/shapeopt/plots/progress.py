@@ -33,7 +33,7 @@ def draw_progress(records: Iterable[Record]) -> Figure:
     found = [one for row in rows for one in row]
     styles = looks(method for one in found for method in one.gaps)
     with styled():
-        figure, grid = panels([len(row) for row in rows], height=1.5)
+        figure, grid = panels([len(row) for row in rows], height=1.5, names=len(styles))
         for axes, one in zip(grid, found, strict=True):
             _panel(axes, one, styles)
         figure.supxlabel("calls", fontsize=7)

@@ -19,6 +19,7 @@ DASHES: tuple[Any, ...] = ((0, (4, 1.2)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8
 BANDS = 4  # with more methods, only the first shows its quartiles: many of them would hide the lines
 COLUMN, PAGE = 3.5, 7.0  # inches: one column of a page, and both
 LEGEND = 1.35  # inches that a legend beside the axes takes
+LINE = 0.115  # inches that a line of it takes
 DOTS = 300  # a pixel picture's dots per inch
 # What is not a picture of the same records must not differ: no dates, and names that follow from the contents.
 METADATA: Mapping[str, dict[str, Any]] = MappingProxyType(
@@ -82,13 +83,17 @@ def styled() -> Any:
     return rc_context(dict(SETTINGS))
 
 
-def panels(rows: Sequence[int], height: float) -> tuple[Figure, list[Any]]:
-    """A figure with rows of so many axes, all of one size, and room for a legend; one column wide if there is one."""
+def panels(rows: Sequence[int], height: float, names: int) -> tuple[Figure, list[Any]]:
+    """A figure with rows of so many axes, all of one size, and room for a legend of `names` lines and a note.
+
+    A single panel makes it one column wide.
+    """
     if not sum(rows):
         raise NothingToDraw("`records` must have something to draw; got none that fit this picture.")
     columns = max(rows)
     width = COLUMN - LEGEND if columns == 1 else (PAGE - LEGEND) / max(columns, 4)
-    figure = Figure(figsize=(width * columns + LEGEND, height * len(rows)), layout="constrained")
+    tall = max(height * len(rows), LINE * (names + 3))
+    figure = Figure(figsize=(width * columns + LEGEND, tall), layout="constrained")
     grid = figure.subplots(len(rows), columns, squeeze=False)
     for count, line in zip(rows, grid, strict=True):
         for axes in line[count:]:
