@@ -3,6 +3,8 @@
 import shutil
 import sys
 
+import equinox as eqx
+import jax
 import pytest
 
 from shapeopt.baselines import BASELINES, Adam, make_baseline
@@ -17,6 +19,7 @@ from shapeopt.bench.methods import (
     shape_optimizer,
 )
 from shapeopt.peers import PEERS, BasinHopping, Direct, available
+from shapeopt.policy import find_policy, save_policy
 from shapeopt.policy.find import FOLDER, SHIPPED
 from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import make_family
@@ -114,6 +117,18 @@ def test_a_policy_s_file_is_named_by_its_stem(folder, name):
     method = find_method(name)
     assert method.name == "mine"
     assert isinstance(method.optimizer(CELL), ShapeOptimizer)
+
+
+def test_a_policy_trained_anew_is_another_version_under_the_same_name(folder):
+    first = find_method("mine.json")
+    assert len(first.version) == 64 and find_method("./mine.safetensors").version == first.version
+    assert find_method("universal").version == first.version, "a copy of the shipped one"
+    policy = find_policy("mine.json")
+    changed = jax.tree.map(lambda leaf: leaf + 1 if eqx.is_inexact_array(leaf) else leaf, policy)
+    save_policy("mine", changed, {})
+    again = find_method("mine.json")
+    assert again.name == first.name and again.version != first.version
+    assert find_method("gd").version == find_method("direct").version == ""
 
 
 def test_a_policy_s_file_that_is_missing_or_damaged_is_refused_at_once(folder):

@@ -210,6 +210,10 @@ def test_a_crash_while_writing_leaves_no_record(tmp_path, monkeypatch):
 def test_a_record_is_done_only_for_its_very_cell_and_seed(tmp_path, path):
     assert is_done(tmp_path, PROTOCOL, CELL, "gd")
     assert not is_done(tmp_path, PROTOCOL, CELL, "adam")
+    assert not is_done(tmp_path, PROTOCOL, CELL, "gd", "trained anew")
+    save_record(tmp_path, replace(record(), version="trained anew"))
+    assert is_done(tmp_path, PROTOCOL, CELL, "gd", "trained anew") and not is_done(tmp_path, PROTOCOL, CELL, "gd")
+    save_record(tmp_path, record())
     assert not is_done(tmp_path, replace(PROTOCOL, seed=8), CELL, "gd")
     assert not is_done(tmp_path, replace(PROTOCOL, name="other"), CELL, "gd")
     for change in ({"tasks": 3}, {"starts": 2}, {"budget": 4}, {"counts_minima": True}):

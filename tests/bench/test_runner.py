@@ -173,6 +173,10 @@ def test_what_is_deleted_damaged_or_made_otherwise_is_made_again_and_nothing_els
     assert len(another.submitted) == 4
     assert {record.seed for record in load_records(tmp_path)} == {6}
     assert len(jobs_of(PROTOCOL, methods, tmp_path)) == 4
+    save_record(tmp_path, replace(load_record(paths[9, "direct"]), version="of other weights"))
+    assert [job.cell.budget for job in jobs_of(replace(PROTOCOL, seed=6), ("direct",), tmp_path)] == [9]
+    paths[9, "direct"].unlink()
+    run_protocol(replace(PROTOCOL, seed=6), methods, tmp_path, Openings())
     more = replace(PROTOCOL, seed=6, cells=(replace(PROTOCOL.cells[0], tasks=3), PROTOCOL.cells[1]))
     assert [(job.cell.tasks, job.method) for job in jobs_of(more, methods, tmp_path)] == [(3, m) for m in methods]
 

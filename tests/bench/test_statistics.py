@@ -213,3 +213,19 @@ def test_a_failure_lies_beyond_the_worst_by_the_pair_s_range():
 def test_wrong_settings_are_refused_by_name_and_value(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+@pytest.mark.parametrize("size", [2, 5, 9, 11])
+def test_tied_ranks_have_the_exact_law_that_scipy_goes_through(size):
+    rng = np.random.default_rng(size)
+    for _ in range(3):
+        difference = np.append(rng.choice([-2.0, -1.0, 1.0, 2.0], size - 2), [1.0, -1.0])
+        p = signed_rank(difference, np.zeros(size))
+        np.testing.assert_allclose(p, scipy.stats.wilcoxon(difference).pvalue, rtol=1e-12)
+
+
+def test_differences_that_agree_but_for_round_off_have_an_interval():
+    a = np.linspace(1, 2, 20)
+    low, high = mean_interval(a - (a + 1), seed=0)
+    np.testing.assert_allclose([low, high], [-1, -1])
+    assert compare(a, a + 1, seed=0).verdict is Verdict.BETTER

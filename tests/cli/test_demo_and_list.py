@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from shapeopt.bench.methods import list_methods
+from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.cli import main
 from shapeopt.cli.demo import basinhopping_gap, compare
 from shapeopt.cli.objective import make_task
@@ -59,11 +61,17 @@ def test_the_list_as_json_names_every_family_and_policy(capsys):
     assert rows["lennard_jones"]["dimensions"] == "6, 18, 39, 114"
     assert rows["navigation"]["dimensions"] == "multiples of 2"
     assert "wells 2" in rows["double_well"]["about"]
+    assert {row["name"]: row["kind"] for row in listed["methods"]} == list_methods()
+    methods = {row["name"]: row["about"] for row in listed["methods"]}
+    assert methods["basinhopping_step_2"].endswith("(stepsize 2.0)") and "(eq" not in "".join(methods.values())
+    assert [(row["name"], row["cells"]) for row in listed["protocols"]] == [
+        (name, len(protocol.cells)) for name, protocol in PROTOCOLS.items()
+    ]
     assert all(row["about"] for kind in listed.values() for row in kind)
 
 
-def test_the_list_for_people_names_every_family(capsys):
+def test_the_list_for_people_names_everything(capsys):
     assert main(["list"]) == 0
     out = capsys.readouterr().out
-    assert all(name in out for name in (*FAMILIES, *SHIPPED))
+    assert all(name in out for name in (*FAMILIES, *SHIPPED, *list_methods(), *PROTOCOLS))
     assert max(map(len, out.splitlines())) <= 80

@@ -21,12 +21,12 @@ def test_help_comes_at_once():
         began = time.perf_counter()
         done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
         seconds.append(time.perf_counter() - began)
-    assert all(word in done.stdout for word in ("minimize", "demo", "list"))
+    assert all(word in done.stdout for word in ("minimize", "demo", "bench", "list"))
     assert min(seconds) < HELP_SECONDS
 
 
 def test_importing_the_command_line_imports_nothing_heavy():
-    heavy = "{'jax', 'scipy', 'numpy', 'equinox', 'shapeopt.minimizer'}"
+    heavy = "{'jax', 'scipy', 'numpy', 'equinox', 'matplotlib', 'shapeopt.minimizer', 'shapeopt.bench'}"
     code = f"import sys, shapeopt.cli; print(*{heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -1,8 +1,10 @@
 """What can be named as a method: SHAPE's policies, the paper's baselines, peers, and what a user brings."""
 
 import abc
+import hashlib
 import importlib
 import inspect
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +14,8 @@ from ..baselines import BASELINES, make_baseline
 from ..core import AbstractOptimizer
 from ..dynamics import SemiImplicitStep
 from ..peers import PEERS, AbstractPeer, make_peer
-from ..policy import cast_policy, find_policy
-from ..policy.find import SHIPPED
+from ..policy import cast_policy, find_policy, load_card
+from ..policy.find import FOLDER, SHIPPED
 from ..shape import ShapeOptimizer
 from .cells import Cell
 
@@ -23,9 +25,10 @@ class UnknownMethodError(ValueError):
 
 
 class AbstractMethod(abc.ABC):
-    """A method with the name that its records carry."""
+    """A method with the name that its records carry, and what tells it from an earlier method of that name."""
 
     name: str
+    version: str
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Traceable(AbstractMethod):
 
     name: str
     optimizers: Any  # Cell -> AbstractOptimizer
+    version: str = ""
 
     def optimizer(self, cell: Cell) -> AbstractOptimizer:
         made = self.optimizers(cell)
@@ -48,6 +52,7 @@ class Hosted(AbstractMethod):
 
     name: str
     peer: AbstractPeer
+    version: str = ""
 
 
 def list_methods() -> dict[str, str]:
@@ -82,12 +87,15 @@ def shape_optimizer(policy: str) -> ShapeOptimizer:
 
 
 def _policy(name: str) -> Traceable:
-    """SHAPE with a policy that is shipped, or in a file that is there and whole."""
+    """SHAPE with a policy that is shipped or in a file; trained anew, it is another version."""
     try:
         find_policy(name)
+        card = load_card(FOLDER / name if name in SHIPPED else name)
     except ValueError as error:
         raise UnknownMethodError(f"`methods` must name policies that can be read; {error}") from error
-    return Traceable(_label(Path(name).stem, name), lambda cell: shape_optimizer(name))
+    what = json.dumps([card["kind"], card["settings"], card["sha256"]], sort_keys=True)
+    version = hashlib.sha256(what.encode()).hexdigest()
+    return Traceable(_label(Path(name).stem, name), lambda cell: shape_optimizer(name), version)
 
 
 def _brought(name: str) -> AbstractMethod:

@@ -39,6 +39,7 @@ class Record:
     seed: int
     curves: Curves
     versions: dict[str, str]
+    version: str = ""  # of the method: of the policy's weights, where it has any
 
     @property
     def rule(self) -> HitRule:
@@ -53,8 +54,8 @@ def record_path(folder: Path, protocol: str, cell: str, method: str) -> Path:
     return folder / protocol / cell / f"{method}.safetensors"
 
 
-def make_record(protocol: Protocol, cell: Cell, method: str, curves: Curves) -> Record:
-    return Record(protocol.name, cell.describe(), method, protocol.seed, curves, _versions())
+def make_record(protocol: Protocol, cell: Cell, method: str, curves: Curves, version: str = "") -> Record:
+    return Record(protocol.name, cell.describe(), method, protocol.seed, curves, _versions(), version)
 
 
 def save_record(folder: Path, record: Record) -> Path:
@@ -63,7 +64,7 @@ def save_record(folder: Path, record: Record) -> Path:
     about = {"protocol": record.protocol, "cell": record.cell, "method": record.method, "seed": record.seed}
     numbers = {name: getattr(record.curves, name) for name in NUMBERS}
     arrays = {name: _small(getattr(record.curves, name)) for name in ARRAYS if getattr(record.curves, name) is not None}
-    text = json.dumps({**about, "numbers": numbers, "versions": record.versions})
+    text = json.dumps({**about, "numbers": numbers, "versions": record.versions, "version": record.version})
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
     scratch.write_bytes(save(arrays, metadata={"format": FORMAT, "record": text, "sha256": _digest(text, arrays)}))
@@ -77,7 +78,8 @@ def load_record(path: Path) -> Record:
         about, arrays = _read(path)
         wide: dict[str, Any] = {name: _wide(arrays[name]) if name in arrays else None for name in ARRAYS}
         curves = Curves(**wide, **{name: about["numbers"][name] for name in NUMBERS})
-        return Record(about["protocol"], about["cell"], about["method"], about["seed"], curves, about["versions"])
+        protocol, cell, method, seed = (about[name] for name in ("protocol", "cell", "method", "seed"))
+        return Record(protocol, cell, method, seed, curves, about["versions"], about.get("version", ""))
     except RecordError:
         raise
     except (SafetensorError, OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
@@ -107,8 +109,8 @@ def load_records(folder: Path, protocol: str | None = None) -> Iterator[Record]:
             yield load_record(path)
 
 
-def is_done(folder: Path, protocol: Protocol, cell: Cell, method: str) -> bool:
-    """Whether a whole record of exactly this cell, method and seed is there."""
+def is_done(folder: Path, protocol: Protocol, cell: Cell, method: str, version: str = "") -> bool:
+    """Whether a whole record of exactly this cell, method, version and seed is there."""
     path = record_path(folder, protocol.name, cell.name, method)
     if not path.is_file():
         return False
@@ -116,7 +118,8 @@ def is_done(folder: Path, protocol: Protocol, cell: Cell, method: str) -> bool:
         record = load_record(path)
     except RecordError:
         return False
-    return record.cell == json.loads(json.dumps(cell.describe())) and record.seed == protocol.seed
+    same_cell = record.cell == json.loads(json.dumps(cell.describe()))
+    return same_cell and (record.seed, record.version) == (protocol.seed, version)
 
 
 def same_results(a: Record, b: Record) -> bool:

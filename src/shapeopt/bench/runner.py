@@ -53,7 +53,8 @@ def jobs_of(protocol: Protocol, methods: Sequence[str], folder: Path) -> list[Jo
         raise UnknownMethodError(f"`methods` must have distinct names in the records; got {', '.join(names)}.")
     ordered = sorted(found, key=lambda method: not isinstance(found[method], Hosted))
     jobs = [Job(cell, method) for method in ordered for cell in protocol.cells]
-    return [job for job in jobs if not is_done(folder, protocol, job.cell, found[job.method].name)]
+    labels = {method: (found[method].name, found[method].version) for method in found}
+    return [job for job in jobs if not is_done(folder, protocol, job.cell, *labels[job.method])]
 
 
 def run_protocol(
@@ -131,7 +132,8 @@ def _outcome(future: "Future[Curves | str]", protocol: Protocol, job: Job, folde
         result = f"{type(error).__name__}: {error}"
     if isinstance(result, str):
         return Outcome(job, None, result)
-    return Outcome(job, save_record(folder, make_record(protocol, job.cell, find_method(job.method).name, result)))
+    method = find_method(job.method)
+    return Outcome(job, save_record(folder, make_record(protocol, job.cell, method.name, result, method.version)))
 
 
 def run_job(job: Job, seed: int) -> Curves | str:

@@ -1,6 +1,7 @@
 """`shapeopt bench table | compare | plot`: what the records of `shapeopt bench run` say."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -174,14 +175,15 @@ class Plot:
         return 0
 
 
-class usage_errors:
+@contextmanager
+def usage_errors() -> Iterator[None]:
     """What our own checks refuse is a wrong argument, in one line."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, ValueError) and raised_here(error):
-            raise UsageError(str(error)) from error
+    try:
+        yield
+    except ValueError as error:
+        if not raised_here(error):
+            raise
+        raise UsageError(str(error)) from error
 
 
 def require(argument: str, value: str, known: Iterable[str]) -> None:
