@@ -13,6 +13,7 @@ from shapeopt.policy import UniversalPolicy, cast_policy
 from shapeopt.policy import draws as draws_module
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
+from shapeopt.swarm import SwarmOptimizer
 from shapeopt.tasks import StartLaw, make_family
 
 
@@ -168,3 +169,10 @@ def test_untrained_policy_hits_the_global_minimum_from_near_starts(family, d, le
 
     gaps = np.asarray(gap(jax.random.split(jax.random.key(11), 24)))
     assert np.mean(gaps < 1e-2) >= least
+
+
+def test_a_swarm_in_a_rollout_stays_within_the_budget():
+    optimizer = SwarmOptimizer(ShapeOptimizer(UniversalPolicy()), 3)
+    box = Box.around(np.full(4, -5.0), np.full(4, 5.0))
+    trace = rollout(optimizer, ExactOracle(skewed), jnp.asarray(START), box, 8, jax.random.key(0))
+    np.testing.assert_array_equal(trace.steps.calls, [[1, 2, 3], [4, 5, 6]])

@@ -108,7 +108,8 @@ def rollout(
     """
     carry = start(optimizer, oracle, x0, box, budget, key)
     one = lambda carry, _: _read(optimizer, oracle, carry, record_points, watch)  # noqa: E731
-    end, steps = jax.lax.scan(one, carry, length=budget // oracle.cost)
+    points = math.prod(jax.eval_shape(optimizer.ask, carry.state).shape[:-1])  # of one round; 1 but for a swarm
+    end, steps = jax.lax.scan(one, carry, length=budget // (oracle.cost * points))
     return Trace(end.best, steps, end)
 
 
