@@ -30,10 +30,14 @@ tasks, starts, noise and counted budget. A number is bold only where a test says
 (below each table), and where the paper has a figure it stands beside ours. `shapeopt bench table`, `compare` and `plot`
 show the same for records of your own.
 """
-UNMATCHED = """What of the paper can't be matched, and why: its Lennard-Jones rows (at d = 6 its clusters behave like a softened pair in a
-trap, at d = 18 like nothing that we found; ours are the true energies), its multi-well rows (neither the noise nor the
-budget is given; 1,251 calls is the mean that it reports), NAG on control at d = 32 (it diverges there, and the paper has
-no figure). Its AUCs include the start, which its equation leaves out.
+UNMATCHED = """What of the paper can't be matched, and why:
+
+- its Lennard-Jones rows: at d = 6 its clusters behave like a softened pair in a trap, at d = 18 like nothing that we
+  found; ours are the true energies;
+- its multi-well rows: neither noise nor budget is given, and 1,251 calls is the mean that it reports;
+- NAG on control at d = 32: it diverges there, and the paper has no figure.
+
+Its AUCs include the start, which its equation leaves out.
 """
 EMPTY = "There are no records yet. `shapeopt bench run paper --out benchmarks/records/bench` makes the first of them.\n"
 LONG = 30  # rows from which a table is folded
