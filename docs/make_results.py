@@ -40,13 +40,15 @@ UNMATCHED = """What of the paper can't be matched, and why:
 Its AUCs include the start, which its equation leaves out.
 """
 EMPTY = "There are no records yet. `shapeopt bench run paper --out benchmarks/records/bench` makes the first of them.\n"
+GOALS = "goals"
 LONG = 30  # rows from which a table is folded
 
 
 def main(folder: Path = RECORDS, docs: Path = DOCS) -> None:
     found = read(folder)
     sections = [section(folder, docs, protocol, found) for protocol in protocols_of(found)]
-    parts = [INTRODUCTION, *([_made_with(found), paper_tables(found)] if found else [EMPTY]), *sections]
+    tables = [*goals(found), paper_tables(found)]
+    parts = [INTRODUCTION, *([_made_with(found), *tables] if found else [EMPTY]), *sections]
     docs.mkdir(parents=True, exist_ok=True)
     (docs / "results.md").write_text("\n".join(parts), encoding="utf-8")
     print(f"wrote {docs / 'results.md'} from {len(found)} records")
@@ -76,9 +78,15 @@ def section(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) ->
     return "\n".join([f"## Protocol `{protocol}`\n", f"{about}{size}\n", *pictures(folder, docs, protocol), *tables])
 
 
+def goals(found: Sequence[Digest]) -> list[str]:
+    """What is met and what is missed, if there are records of that."""
+    return [f"## {GOALS.capitalize()}\n\n{to_markdown(TABLES[GOALS].build(found, 0))}"] * (GOALS in table_names(found))
+
+
 def paper_tables(found: Sequence[Digest]) -> str:
     """The paper's tables for which there are records."""
-    tables = [folded(to_markdown(TABLES[name].build(found, 0))) for name in table_names(found)]
+    names = [name for name in table_names(found) if name != GOALS]
+    tables = [folded(to_markdown(TABLES[name].build(found, 0))) for name in names]
     return "\n".join(["## The paper's tables\n", UNMATCHED, *tables])
 
 

@@ -39,7 +39,8 @@ def folders(tmp_path_factory):
 def test_a_protocol_has_a_section_and_the_paper_s_tables_have_one(folders):
     text = (folders[1] / "results.md").read_text()
     heads = re.findall(r"^#+ .*", text, flags=re.MULTILINE)
-    assert heads == ["# Results", "## The paper's tables", "## Protocol `near`", "## Protocol `paper`"]
+    assert heads == ["# Results", "## Goals", "## The paper's tables", "## Protocol `near`", "## Protocol `paper`"]
+    assert text.count("**Goals on the paper's rows**") == 1
     assert "1 cells, 2 methods, seed 5." in text and "4 records, made with jax 1.2." in text
 
 

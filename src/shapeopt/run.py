@@ -36,9 +36,11 @@ class Run:
         for name, value in (("budget", budget), ("num_starts", num_starts)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
-        shape = ShapeOptimizer(cast_policy(policy, problem.x0.dtype), SemiImplicitStep(policy.h))
+        self.problem, self.budget, self.seed = problem, int(budget), seed
+        with self.precision():
+            shape = ShapeOptimizer(cast_policy(policy, problem.x0.dtype), SemiImplicitStep(policy.h))
         optimizer: AbstractOptimizer = shape if num_starts == 1 else SwarmOptimizer(shape, int(num_starts))
-        self.optimizer, self.problem, self.budget, self.seed = optimizer, problem, int(budget), seed
+        self.optimizer = optimizer
         self.particles = int(num_starts)
         self.record = RunRecord()
         self.calls = 0

@@ -22,7 +22,7 @@ from .dynamics import (
     open_balance,
 )
 from .events import StageAction, cause_of
-from .policy.base import AbstractPolicy, Drive, Plant
+from .policy.base import AbstractPolicy, AbstractProvidentPolicy, Drive, Plant
 from .policy.paper_networks import norm
 
 
@@ -34,6 +34,9 @@ class Channels(NamedTuple):
     drag: Float[Array, ""]
     port: Float[Array, ""]
     power: Float[Array, ""]
+
+
+Made = tuple[StepResult, ShapedPotential, Channels | None]  # a step, what shaped it, and its channels
 
 
 class Info(NamedTuple):
@@ -99,25 +102,20 @@ class ShapeOptimizer(AbstractOptimizer):
         age = state.age + 1
         policy = self.policy.assess(state.policy, plant, state.action)
 
-        over = age >= state.action.horizon
-        policy, action = _where(over, self.policy.begin(policy, plant, state.action), (policy, state.action))
-        result, shaping, channels = self._step(plant, self.policy.control(policy, plant, action))
-        signals = self.policy.judge(policy, plant, action, result)
-        cause = cause_of(signals, jnp.zeros_like(age), jnp.ones_like(age))
-        policy = self.policy.follow(policy, plant, action, result)
+        cause = cause_of(self.policy.notice(policy, plant, state.action), age, state.action.horizon)
+        ended = cause != Cause.NONE
+        renewed = self.policy.begin(policy, plant, state.action, cause)
+        policy, action = _where(ended, renewed, (policy, state.action))
+        made = self._step(plant, self.policy.control(policy, plant, action))
+        followed = self.policy.follow(policy, plant, action, made[0])
+        if isinstance(self.policy, AbstractProvidentPolicy):
+            second = cause_of(
+                self.policy.judge(policy, plant, action, made[0]), jnp.zeros_like(age), jnp.ones_like(age)
+            )
+            followed, action, made = self._reconsidered(self.policy, followed, plant, action, made, second)
+            cause, ended = jnp.where(second != Cause.NONE, second, cause), ended | (second != Cause.NONE)
+        policy, (result, shaping, channels) = followed, made
 
-        leaving = cause != Cause.NONE
-        policy = self.policy.remember(policy, plant, action, leaving)
-
-        def leave():
-            left, next_action, drive = self.policy.leave(policy, plant, action, cause)
-            return left, next_action, *self._step(plant, drive)
-
-        old = policy, action, result, shaping, channels
-        policy, action, result, shaping, channels = _cond(leaving, leave, old)
-        cause = jnp.where(leaving, cause, jnp.where(over, int(Cause.CLOCK), int(Cause.NONE)))
-
-        ended = over | leaving
         ledger, pending = state.info.ledger, state.pending
         if self.record_energy:
             ledger = close_balance(state.pending, plant.f)
@@ -127,7 +125,26 @@ class ShapeOptimizer(AbstractOptimizer):
         age = jnp.where(ended, 0, age)
         return ShapeState(result.q, result.p, action, age, policy, state.box, spent, state.budget, pending, info)
 
-    def _step(self, plant: Plant, drive: Drive) -> tuple[StepResult, ShapedPotential, Channels | None]:
+    def _reconsidered(
+        self,
+        policy: AbstractProvidentPolicy,
+        state: PyTree,
+        plant: Plant,
+        action: StageAction,
+        made: Made,
+        cause: Int[Array, ""],
+    ) -> tuple[PyTree, StageAction, Made]:
+        """What a provident policy does instead of the step, if that gave a cause to leave the stage."""
+        leaving = cause != Cause.NONE
+        state = policy.remember(state, plant, action, leaving)
+
+        def leave() -> tuple[PyTree, StageAction, Made]:
+            left, next_action, drive = policy.leave(state, plant, action, cause)
+            return left, next_action, self._step(plant, drive)
+
+        return _cond(leaving, leave, (state, action, made))
+
+    def _step(self, plant: Plant, drive: Drive) -> Made:
         structure, potential, radius = drive
         result = self.step(
             plant.q, plant.p, plant.g, potential, structure, plant.lower, plant.upper, self.policy.p_max, radius

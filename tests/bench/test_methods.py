@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from dataclasses import replace
 
 import equinox as eqx
 import jax
@@ -10,19 +11,22 @@ import pytest
 from shapeopt.baselines import BASELINES, Adam, make_baseline
 from shapeopt.bench.cells import Cell
 from shapeopt.bench.methods import (
+    FITTED,
     Hosted,
     Traceable,
     UnknownMethodError,
     find_method,
+    fitted_policy,
     list_methods,
-    load_attribute,
     shape_optimizer,
 )
+from shapeopt.bench.sensing import Noisy
+from shapeopt.core.attribute import UnknownNameError, load_attribute
 from shapeopt.peers import PEERS, BasinHopping, Direct, available
-from shapeopt.policy import find_policy, save_policy
-from shapeopt.policy.find import FOLDER, SHIPPED
+from shapeopt.policy import find, find_policy, save_policy
+from shapeopt.policy.find import FOLDER, shipped
 from shapeopt.shape import ShapeOptimizer
-from shapeopt.tasks import make_family
+from shapeopt.tasks import StartLaw, make_family
 
 CELL = Cell(make_family("ackley", 2), budget=4, tasks=1)
 LEVY = Cell(make_family("levy", 2), budget=4, tasks=1)
@@ -81,8 +85,10 @@ def folder(tmp_path, monkeypatch):
 
 def test_every_built_in_name_is_listed_once_with_its_kind():
     kinds = list_methods()
-    assert set(kinds) == {*SHIPPED, *BASELINES, *PEERS} and len(kinds) == len(SHIPPED) + len(BASELINES) + len(PEERS)
-    assert (kinds["universal"], kinds["adam"], kinds["direct"]) == ("policy", "baseline", "peer")
+    names = ["universal", *FITTED, *BASELINES, *PEERS]
+    assert list(kinds) == names and len(set(names)) == len(names)
+    assert kinds["universal"] == kinds["paper"] == "policy"
+    assert (kinds["adam"], kinds["direct"]) == ("baseline", "peer")
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -104,7 +110,7 @@ def test_a_peer_whose_package_is_missing_says_what_to_install(monkeypatch):
         find_method("mlsl")
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", shipped())
 def test_a_shipped_policy_is_shape_in_double_precision_without_its_ledger(name):
     optimizer = find_method(name).optimizer(CELL)
     assert isinstance(optimizer, ShapeOptimizer) and not optimizer.record_energy
@@ -121,14 +127,63 @@ def test_a_policy_s_file_is_named_by_its_stem(folder, name):
 
 def test_a_policy_trained_anew_is_another_version_under_the_same_name(folder):
     first = find_method("mine.json")
-    assert len(first.version) == 64 and find_method("./mine.safetensors").version == first.version
-    assert find_method("universal").version == first.version, "a copy of the shipped one"
+    before = first.version(CELL)
+    assert len(before) == 64 and find_method("./mine.safetensors").version(LEVY) == before
+    assert find_method("universal").version(CELL) == before, "a copy of the shipped one"
     policy = find_policy("mine.json")
     changed = jax.tree.map(lambda leaf: leaf + 1 if eqx.is_inexact_array(leaf) else leaf, policy)
     save_policy("mine", changed, {})
     again = find_method("mine.json")
-    assert again.name == first.name and again.version != first.version
-    assert find_method("gd").version == find_method("direct").version == ""
+    assert again.name == first.name and again.version(CELL) != before
+    assert find_method("gd").version(CELL) == find_method("direct").version(CELL) == ""
+
+
+@pytest.mark.parametrize(("name", "ending"), FITTED.items())
+def test_a_fitted_method_takes_the_policy_of_the_cell_s_family_dimension_and_ablation(ship, name, ending):
+    for i, family in enumerate(("ackley", "levy")):
+        ship(f"paper-{family}-2{ending}", seed=i, d=2)
+    method = find_method(name)
+    assert method.name == name and [fitted_policy(name, cell) for cell in (CELL, LEVY)] == [
+        f"paper-ackley-2{ending}",
+        f"paper-levy-2{ending}",
+    ]
+    for cell in (CELL, LEVY):
+        assert method.lacks(cell) == ""
+        assert eqx.tree_equal(method.optimizer(cell).policy, find_policy(fitted_policy(name, cell)))
+    assert method.version(CELL) != method.version(LEVY)
+    rotated = replace(CELL, family=make_family("ackley", 2, StartLaw.NEAR, rotated=True), sensing=Noisy(0.5))
+    assert method.version(rotated) == method.version(CELL), "start law, rotation and readings choose no policy"
+
+
+def test_a_fitted_method_s_version_follows_the_weights_of_its_cell_alone(ship):
+    ship("paper-ackley-2", d=2)
+    ship("paper-levy-2", d=2)
+    before = {cell: find_method("paper").version(cell) for cell in (CELL, LEVY)}
+    ship("paper-ackley-2", seed=1, d=2)
+    assert find_method("paper").version(CELL) != before[CELL] and find_method("paper").version(LEVY) == before[LEVY]
+
+
+def test_a_cell_without_a_fitted_policy_is_told_and_not_an_error(ship):
+    ship("paper-ackley-2-no-memory", d=2, use_memory=False)
+    assert find_method("paper").lacks(CELL) == "no policy paper-ackley-2 is shipped"
+    assert find_method("paper_without_memory").lacks(CELL) == ""
+    assert find_method("paper_without_memory").lacks(LEVY) == "no policy paper-levy-2-no-memory is shipped"
+    assert [find_method(name).lacks(CELL) for name in ("universal", "gd", "direct")] == ["", "", ""]
+
+
+def test_a_single_policy_is_left_out_of_cells_of_another_dimension(ship):
+    ship("paper-ackley-3", d=3)
+    method = find_method("paper-ackley-3")
+    assert method.name == "paper-ackley-3" and method.lacks(CELL) == "the policy is for dimension 3"
+    assert method.lacks(replace(CELL, family=make_family("rastrigin", 3))) == ""
+    assert "paper-ackley-3" not in list_methods()
+
+
+def test_a_damaged_fitted_policy_is_refused_at_once(ship):
+    ship("paper-ackley-2", d=2)
+    (find.FOLDER / "paper-ackley-2.safetensors").write_bytes(b"0" * 100)
+    with pytest.raises(UnknownMethodError, match=r"`methods` must name policies that can be read; .*paper-ackley-2"):
+        find_method("paper").lacks(CELL)
 
 
 def test_a_policy_s_file_that_is_missing_or_damaged_is_refused_at_once(folder):
@@ -165,7 +220,7 @@ def test_a_package_s_own_attribute_can_be_named():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("adamm", r"`methods` must be among universal, gd, .*, direct, .* Got 'adamm'"),
+        ("adamm", r"`methods` must be among universal, paper, .*, gd, .*, direct, .* Got 'adamm'"),
         ("", "Got ''"),
         ("brought:nothing", "'brought:nothing': module 'brought' has no attribute 'nothing'"),
         ("absent:thing", "'absent:thing': No module named 'absent'"),
@@ -178,7 +233,7 @@ def test_a_package_s_own_attribute_can_be_named():
     ],
 )
 def test_a_name_that_is_no_method_says_why(folder, name, message):
-    with pytest.raises(UnknownMethodError, match=message):
+    with pytest.raises(UnknownNameError, match=message):
         find_method(name)
 
 
@@ -195,5 +250,5 @@ def test_what_makes_no_optimizer_for_its_cell_is_refused(folder):
 
 def test_an_attribute_is_searched_in_the_working_folder_and_named_by_its_argument(folder):
     assert load_attribute("brought:number", "protocol") == 3
-    with pytest.raises(UnknownMethodError, match="`protocol` must name something"):
+    with pytest.raises(UnknownNameError, match="`protocol` must name something"):
         load_attribute("brought:nothing", "protocol")

@@ -88,6 +88,16 @@ def test_multiwell_has_500_tasks_at_the_paper_s_mean_calls_and_less():
     assert rows("multiwell") == [("multiwell", 1, budget, 500, 1) for budget in (1251, 500, 100)]
 
 
+@pytest.mark.parametrize("lost", ["controller", "memory", "horizon"])
+def test_an_ablation_has_the_paper_s_three_ackley_cells_and_two_methods(lost):
+    ackley = [cell for cell in PROTOCOLS["paper"].cells if cell.family.name == "ackley"][:3]
+    wells = [PROTOCOLS["multiwell"].cells[0]] if lost == "memory" else []
+    assert list(PROTOCOLS[f"ablation-{lost}"].cells) == [*ackley, *wells]
+    assert [cell.family.dimension for cell in ackley] == [2, 20, 100]
+    whole, without = PROTOCOLS[f"ablation-{lost}"].methods
+    assert whole == "paper" and lost in without
+
+
 def test_clusters_phase_retrieval_and_control_have_the_design_s_sizes():
     science = {(family, d) for family, d, *_ in rows("science")}
     assert {("lennard_jones", 3 * atoms) for atoms in (6, 13, 38)} <= science
@@ -121,7 +131,8 @@ def test_families_that_differ_have_streams_that_differ():
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_default_method_resolves(name):
     methods = PROTOCOLS[name].methods
-    assert len(set(methods)) == len(methods) and methods[0] == "universal"
+    assert len(set(methods)) == len(methods)
+    assert methods[0] == ("paper" if name.startswith("ablation") else "universal")
     missing = [method for method in methods if method in PEERS and not available(PEERS[method].package)]
     assert [find_method(method).name for method in methods if method not in missing] == [
         method for method in methods if method not in missing
@@ -132,7 +143,8 @@ def test_every_default_method_resolves(name):
 
 def test_the_paper_s_baselines_are_run_on_its_rows_and_peers_on_ours():
     rows_of_the_paper = {"gd", "momentum", "nag", "rmsprop", "adam", "lionk", "shampoo", "soap", "sophia"}
-    for name in ("paper", "settings", "oracles"):
-        assert set(PROTOCOLS[name].methods) == {"universal", *rows_of_the_paper}
+    for name in ("paper", "paper-science", "settings", "oracles"):
+        assert set(PROTOCOLS[name].methods) == {"universal", "paper", *rows_of_the_paper}
+    assert {"universal", "paper", *rows_of_the_paper} < set(PROTOCOLS["multiwell"].methods)
     for name in ("near", "box", "box-rotated", "noisy", "value-only", "multiwell", "science"):
         assert {"basinhopping", "monotonic_hopping", "direct", "cma"} <= set(PROTOCOLS[name].methods)

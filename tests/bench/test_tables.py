@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from shapeopt.bench.ablation_tables import controller_table, oracle_compact_table, settings_compact_table
+from shapeopt.bench.ablation_tables import oracle_compact_table, settings_compact_table
 from shapeopt.bench.digest import Digest
 from shapeopt.bench.formats import FORMATS
 from shapeopt.bench.layout import MISSING, Mark, Table
@@ -64,7 +64,7 @@ def test_a_table_has_means_deviations_and_the_paper_s_figures_beside_them():
 
 def test_beside_our_policies_stand_the_figures_of_the_paper_s_method():
     table = synthetic_table([made(name, ACKLEY[0], final_gap=1.0) for name in ("universal", "paper", "adam", "Mine")])
-    assert texts(table, "paper: Final gap") == ["2.179 ± 0.349", "5.973 ± 0.982", MISSING, "2.179 ± 0.349"]
+    assert texts(table, "paper: Final gap") == ["2.179 ± 0.349", "2.179 ± 0.349", "5.973 ± 0.982", MISSING]
 
 
 def test_bold_needs_a_test_and_a_small_mean_is_none():
@@ -142,19 +142,18 @@ def test_the_compact_ablations_name_the_baseline_that_ends_lowest(build, protoco
     gaps = {"universal": 2.0, "lionk": 5.0, "nag": 6.0}
     table = build([made(name, place, protocol, final_gap=gap) for name, gap in gaps.items()])
     (row,) = table.rows
-    assert [entry.text for entry in row[:3]] == [place, "2.00 ± 0.50", paper[0]] and row[1].mark is Mark.BEST
-    assert [entry.text for entry in row[-3:]] == ["lionk", "5.00 ± 0.50", paper[1]]
+    assert [entry.text for entry in row[:4]] == [place, "universal", "2.00 ± 0.50", paper[0]]
+    assert row[2].mark is Mark.BEST
+    assert [entry.text for entry in row[-6:-3]] == ["lionk", "5.00 ± 0.50", paper[1]]
+    assert [entry.text for entry in row[-3:]] == ["-3", "-3.00 to -3.00", "better"]
 
 
-def test_the_controller_s_table_says_which_records_are_missing_and_uses_those_that_are_there():
-    nothing = controller_table([made("universal", ACKLEY[0], final_gap=1.0)])
-    assert nothing.rows == [] and nothing.notes == (
-        "Records missing: paper (every cell); paper_without_controller (every cell).",
-    )
-    names = ("paper", "paper_without_controller")
-    table = controller_table([made(name, place, lowest_gap=1.0) for name in names for place in ACKLEY[:3]])
-    assert texts(table, "paper: Best gap") == ["0.794", "2.865", "2.406", "2.68", "0.001", "0.685"]
-    assert not any("missing" in note for note in table.notes)
+def test_the_compact_ablations_have_a_row_for_each_policy():
+    place = PROTOCOLS["settings"].cells[0].name
+    gaps = {"universal": 2 + ZIGZAG, "paper": 5 + 0 * ZIGZAG, "lionk": 5 + 0.1 * ZIGZAG}
+    table = settings_compact_table([made(name, place, "settings", final_gap=gap) for name, gap in gaps.items()])
+    assert texts(table, "Policy") == ["universal", "paper"] and set(texts(table, "Strongest baseline")) == {"lionk"}
+    assert texts(table, "Verdict") == ["better", "not told apart"]
 
 
 def test_the_main_summary_averages_dimensions_and_shows_the_strongest_rival_and_the_paper_s():
@@ -251,9 +250,9 @@ def test_every_named_table_is_made_without_records_and_says_what_is_missing(name
 def test_the_tables_that_records_belong_to():
     assert table_names([]) == ["mechanisms"]
     assert table_names([made("gd", ACKLEY[0], "paper-quick")]) == [
+        "goals",
         "main",
         "synthetic",
-        "controller",
         "reproduction",
         "outside",
         "mechanisms",

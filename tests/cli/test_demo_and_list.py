@@ -10,7 +10,8 @@ from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.cli import main
 from shapeopt.cli.demo import basinhopping_gap, compare
 from shapeopt.cli.objective import make_task
-from shapeopt.policy.find import SHIPPED
+from shapeopt.policy import find
+from shapeopt.policy.find import grouped, shipped
 from shapeopt.tasks import FAMILIES
 
 
@@ -55,7 +56,7 @@ def test_the_list_as_json_names_every_family_and_policy(capsys):
     assert main(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in listed["families"]] == list(FAMILIES)
-    assert [row["name"] for row in listed["policies"]] == list(SHIPPED)
+    assert [row["name"] for row in listed["policies"]] == list(shipped())
     rows = {row["name"]: row for row in listed["families"]}
     assert rows["ackley"]["options"] == ["rotated", "varied"] and rows["ackley"]["dimensions"] == "1 or more"
     assert rows["lennard_jones"]["dimensions"] == "6, 18, 39, 114"
@@ -73,5 +74,24 @@ def test_the_list_as_json_names_every_family_and_policy(capsys):
 def test_the_list_for_people_names_everything(capsys):
     assert main(["list"]) == 0
     out = capsys.readouterr().out
-    assert all(name in out for name in (*FAMILIES, *SHIPPED, *list_methods(), *PROTOCOLS))
+    assert all(name in out for name in (*FAMILIES, *grouped(shipped()), *list_methods(), *PROTOCOLS))
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_policies_that_differ_in_their_dimension_alone_are_one_line_for_people(tmp_path, capsys, monkeypatch):
+    cards = {"paper-ackley-2": "paper", "paper-ackley-100": "paper", "paper-ackley-2-no-memory": "paper"}
+    for name, kind in {**cards, "universal": "universal"}.items():
+        card = {"format": 1, "kind": kind, "settings": {}, "sha256": "", "about": {}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(card))
+    monkeypatch.setattr(find, "FOLDER", tmp_path)
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out.partition("Policies")[2].partition("Methods")[0]
+    rows = [line.split()[:3] for line in out.splitlines() if line.strip()]
+    assert [row for row in rows if row[0].startswith(("paper", "universal"))] == [
+        ["universal", "any", "Planner"],
+        ["paper-ackley-N", "2,", "100"],
+        ["paper-ackley-N-no-memory", "2", "Planner"],
+    ]
+    assert main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["policies"]
+    assert [row["name"] for row in listed] == sorted([*cards, "universal"]), "cards alone are read"

@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shapeopt.core import REACH, Mode
+from shapeopt.core import REACH, Box, Mode, Reading
 from shapeopt.dynamics import SemiImplicitStep, ShapedPotential
-from shapeopt.memory import make_spatial_memory, spatial_read_size
+from shapeopt.memory import spatial_read_size
 from shapeopt.policy import PaperPolicy
-from shapeopt.policy.paper_networks import BETA_J, BETA_R, mode_gains, nearest_hidden
+from shapeopt.policy.paper_networks import BETA_J, BETA_R, CUES, View, anchor_gain, mode_gains, nearest_hidden
+from shapeopt.shape import ShapeOptimizer
 
 DIMENSIONS = (1, 2, 5, 20, 100)
 DTYPES = ("float32", "float64")
@@ -43,18 +44,22 @@ def state_of(policy: PaperPolicy, seed: int, scale: float = 1.0):
     return tuple(jnp.asarray(part, policy.settings["dtype"]) for part in drawn)
 
 
-def observation_of(policy: PaperPolicy, seed: int):
-    return policy.observe(*state_of(policy, seed))
+def view_of(policy: PaperPolicy, seed: int, state=None) -> View:
+    """What the networks would see of a drawn state, with drawn cues, directions and stiffnesses."""
+    rng, d, dtype = np.random.default_rng(seed + 1000), policy.planner.d, policy.settings["dtype"]
+    directions = rng.normal(size=(3 + policy.use_memory, d))
+    drawn = rng.uniform(-2, 2, CUES), directions, rng.uniform(-3, 3, (len(Mode), d)), 2.0, 0.5
+    z = policy.observe(*(state_of(policy, seed) if state is None else state))
+    return View(z, *(jnp.asarray(part, dtype) for part in drawn))
 
 
 @eqx.filter_jit
-def choices(policy: PaperPolicy, state, v):
+def choices(policy: PaperPolicy, view, v):
     """What the policy chooses, and its operators applied to v."""
-    z = policy.observe(*state)
-    action = policy.plan(z)
-    control = policy.steer(z, action)
+    action = policy.plan(view)
+    control = policy.steer(view, action)
     applied = control.structure.skew(v), control.structure.dissipation(v)
-    return action, action.mode_probabilities, control, applied
+    return action, action.mode_probabilities, control, applied, anchor_gain(control, action)
 
 
 @pytest.mark.parametrize("scale", [0.1, 3.0, 1e3])
@@ -62,19 +67,20 @@ def choices(policy: PaperPolicy, state, v):
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_heads_keep_their_bounds_for_any_weights(d, dtype, scale):
     policy = wild(d, scale, d=d, dtype=dtype)
-    state = state_of(policy, d, scale)
-    q, v = np.asarray(state[0]), np.random.default_rng(1).normal(size=d).astype(dtype)
-    drawn = jax.tree.map(np.asarray, choices(policy, state, v))
-    action, probabilities, (structure, kappa_loc), (skewed, damped) = drawn
+    view = view_of(policy, d, state_of(policy, d, scale))
+    q, v = np.asarray(view.z[:d]), np.random.default_rng(1).normal(size=d).astype(dtype)
+    drawn = jax.tree.map(np.asarray, choices(policy, view, v))
+    action, probabilities, (structure, kappa_loc, softest), (skewed, damped), kappa = drawn
     assert {leaf.dtype.name for leaf in jax.tree.leaves(drawn)} == {dtype, "int32"}
     assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(drawn))
 
     assert np.all(np.abs(action.anchor) <= REACH)
-    assert np.all(np.abs(action.anchor - q) <= 1.0 + 1e-6)  # trust radius
+    assert np.all(np.abs(action.anchor - q) <= (0.0 if action.mode == Mode.REFINE else 1.0 + 1e-6))  # trust radius
     assert 0.0 < action.alpha_J < 1.0
     assert 0.0 < action.alpha_R < 1.0
-    assert action.kappa > 0.0
-    assert kappa_loc >= 0.0
+    assert 0.0 < action.kappa <= 1.0
+    assert 0.0 <= kappa_loc <= 1.0
+    assert 0.0 < kappa <= softest * (1 + 1e-5)  # so no fully damped step passes the anchor
     assert action.horizon == 6
     assert action.mode in list(Mode)
     assert action.mode == np.argmax(probabilities)
@@ -83,25 +89,31 @@ def test_heads_keep_their_bounds_for_any_weights(d, dtype, scale):
     eps, factors = np.finfo(dtype).eps, np.linalg.norm(structure.skew.U) * np.linalg.norm(structure.skew.V)
     assert abs(v @ skewed) <= 20 * eps * (v @ v) * factors
     assert v @ damped >= 0.0
-    assert np.all(structure.dissipation.diagonal >= 0.0)
-    assert np.all((structure.metric.inverse >= 0.999 / np.e) & (structure.metric.inverse <= 1.001 * np.e))
-    assert np.all(np.abs(structure.u_shp) <= 1.0)
+    stiffness = 1.0 / (policy.h**2 * structure.metric.inverse)
+    ratio = stiffness / np.exp(np.asarray(view.log_stiffness)[action.mode])
+    assert np.all((ratio >= 0.999 * np.exp(-3)) & (ratio <= 1.001 * np.exp(3)))
+    np.testing.assert_allclose(softest, stiffness.min(), rtol=1e-5)
+    diagonal = structure.dissipation.diagonal
+    assert np.all((diagonal >= 0.0) & (diagonal <= policy.h * stiffness * (1 + 1e-5)))
+    assert np.all(np.abs(structure.u_shp) <= 2.0)  # the unit of force
+    assert np.all(np.abs(structure.u_shp) <= 1.0) or action.mode != Mode.REFINE  # and half of it is at hand
     assert structure.K_d >= 0.0
     assert structure.zeta == 0.0
     assert structure.skew.U.shape == structure.dissipation.B.shape == (d, 4)
-    assert np.linalg.norm(structure.dissipation.B) <= 2.0 + 1e-5  # sqrt(rank), whatever d
+    low_rank = structure.dissipation.B / np.sqrt(policy.h * stiffness)[:, None]
+    assert np.linalg.norm(low_rank) <= 1.0 + 1e-5  # a step dissipates no more than once again, whatever d
 
 
 def test_operators_of_random_weights_do_something():
     policy = wild(0, 3.0, d=20)
-    _, _, _, (skewed, damped) = choices(policy, state_of(policy, 0), jnp.ones(20))
-    assert np.linalg.norm(skewed) > 0.1
+    _, _, _, (skewed, damped), _ = choices(policy, view_of(policy, 0), jnp.ones(20))
+    assert np.linalg.norm(skewed) > 1e-3
     assert np.sum(damped) > 0.1
 
 
 def test_mode_gains_are_those_of_the_mode():
     policy = untrained(0, d=2)
-    action = policy.plan(observation_of(policy, 1))
+    action = policy.plan(view_of(policy, 1))
     for mode in Mode:
         logits = jnp.zeros(3).at[mode].set(0.1)
         here = eqx.tree_at(lambda a: (a.mode, a.mode_logits), action, (jnp.int32(mode), logits))
@@ -126,43 +138,38 @@ def test_hidden_width_follows_the_nearest_of_the_papers_dimensions(d, hidden):
     assert widths == [hidden, hidden, 15 * d + 2]
 
 
-def rollout(policy: PaperPolicy, q, steps: int, key):
-    """Stages of the policy on f = |q|^2 / 2, in the shape the optimizer will use them; returns (q, p, ledger works)."""
-    step = SemiImplicitStep(policy.h)
-    bound = jnp.full_like(q, REACH)
-    read = (lambda m, q: m.read(q)) if policy.use_memory else (lambda m, q: None)
+def rollout(policy: PaperPolicy, x0, steps: int):
+    """Steps of the policy on f = |x|^2 / 2; returns the last place and the ledger."""
+    optimizer = ShapeOptimizer(policy)
+    side = jnp.full_like(x0, REACH)
+    state = optimizer.init(x0, Box(-side, side, 0.0 * side, side / REACH), steps, jax.random.key(0))
 
-    def stage(carry, key):
-        q, p, memory = carry
-        z = policy.observe(q, p, 0.5 * q @ q, q, read(memory, q))
-        action = policy.plan(z, key)
+    def step(state, _):
+        x = optimizer.ask(state)
+        state = optimizer.tell(state, Reading(0.5 * x @ x, x, jnp.ones((), jnp.int32)))
+        return state, state.info.ledger
 
-        def fast(carry, _):
-            q, p = carry
-            z = policy.observe(q, p, 0.5 * q @ q, q, read(memory, q))
-            structure, kappa_loc = policy.steer(z, action)
-            potential = ShapedPotential.anchored(action.anchor, action.kappa + kappa_loc)
-            result = step(q, p, q, potential, structure, -bound, bound, 50.0)
-            return (result.q, result.p), result.work
-
-        (q, p), works = jax.lax.scan(fast, (q, p), length=6)
-        return (q, p, memory.write(q, 0.5 * q @ q, q, active=action.mode == Mode.ESCAPE)), works
-
-    start = (q, jnp.zeros_like(q), make_spatial_memory(q.size, q.dtype))
-    (q, p, _), works = jax.lax.scan(stage, start, jax.random.split(key, steps // 6))
-    return q, p, works
+    state, ledger = jax.lax.scan(step, state, length=steps)
+    return optimizer.ask(state), ledger
 
 
 @pytest.mark.parametrize(("d", "use_controller"), [(2, True), (2, False), (20, True)])
 def test_an_untrained_policy_descends_a_bowl_and_only_dissipates(d, use_controller):
     policy = untrained(3, d=d, use_controller=use_controller)
-    q0 = jnp.full(d, 3.0)
-    q, p, works = jax.jit(lambda: rollout(policy, q0, 360, jax.random.key(0)))()
-    assert jnp.linalg.norm(q) < 0.3 * jnp.linalg.norm(q0)
-    assert jnp.all(jnp.isfinite(p))
-    assert jnp.all(works.dissipation <= 0.0)
-    assert jnp.all(works.damping_injection <= 0.0)
-    assert works.dissipation.sum() < 0.0
+    x0 = jnp.full(d, 3.0)
+    x, ledger = jax.jit(lambda: rollout(policy, x0, 60))()
+    assert jnp.linalg.norm(x) < (1e-3 if use_controller else 0.3) * jnp.linalg.norm(x0)
+    assert jnp.all(ledger.dissipation <= 0.0)
+    assert jnp.all(ledger.damping_injection <= 0.0)
+    assert ledger.dissipation.sum() < 0.0
+
+
+def test_an_untrained_policy_settles_and_then_refines():
+    policy = untrained(0, d=2)
+    view = view_of(policy, 0)
+    for spent, mode in ((-0.5, Mode.SETTLE), (0.5, Mode.REFINE)):
+        here = view._replace(cues=jnp.zeros(CUES).at[0].set(1.0).at[1].set(spent))
+        assert policy.plan(here).mode == mode
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -170,7 +177,7 @@ def test_an_untrained_policy_descends_a_bowl_and_only_dissipates(d, use_controll
 def test_an_untrained_structure_takes_energy_from_free_motion(d, seed):
     policy = untrained(seed, d=d)
     q, p, *_ = state = state_of(policy, seed)
-    structure = choices(policy, state, p)[2].structure
+    structure = choices(policy, view_of(policy, seed, state), p)[2].structure
     still = eqx.tree_at(lambda s: s.u_shp, structure, jnp.zeros(d))
     bound = jnp.full(d, jnp.inf)
     result = SemiImplicitStep(policy.h)(q, p, jnp.zeros(d), ShapedPotential.none(q), still, -bound, bound, jnp.inf)
@@ -180,13 +187,14 @@ def test_an_untrained_structure_takes_energy_from_free_motion(d, seed):
 @eqx.filter_jit
 @eqx.filter_grad
 def derivatives(policy, start):
-    return jnp.sum(rollout(policy, start, 18, jax.random.key(0))[0])
+    return jnp.sum(rollout(policy, start, 18)[0])
 
 
-def test_derivatives_through_a_rollout_are_finite_and_reach_every_layer():
-    for leaf in jax.tree.leaves(derivatives(untrained(0, d=2), jnp.full(2, 2.0))):
+def test_derivatives_through_a_rollout_are_finite_and_reach_every_array():
+    found = derivatives(untrained(0, d=2), jnp.full(2, 2.0))
+    for where, leaf in jax.tree_util.tree_leaves_with_path(found):
         assert jnp.all(jnp.isfinite(leaf))
-        assert jnp.any(leaf != 0.0)
+        assert jnp.any(leaf != 0.0) or "shaping" in jax.tree_util.keystr(where)  # no basin was written
 
 
 def test_the_observation_has_finite_derivatives_where_the_gradient_vanishes():
@@ -198,62 +206,65 @@ def test_the_observation_has_finite_derivatives_where_the_gradient_vanishes():
 
 def test_derivatives_reach_the_mode_logits_through_the_gains():
     policy = untrained(0, d=2)
-    z = observation_of(policy, 1)
+    view = view_of(policy, 1)
 
     def gain(logits):
-        return mode_gains(eqx.tree_at(lambda a: a.mode_logits, policy.plan(z), logits))[1]
+        return mode_gains(eqx.tree_at(lambda a: a.mode_logits, policy.plan(view), logits))[1]
 
     assert jnp.all(jnp.abs(jax.grad(gain)(jnp.array([0.1, 0.2, 0.3]))) > 1e-3)
 
 
 def test_without_controller_the_structure_is_plain():
     policy = wild(0, 1.0, d=4, use_controller=False, event_horizon=4)
-    z = observation_of(policy, 1)
-    action = policy.plan(z)
-    structure, kappa_loc = policy.steer(z, action)
+    view = view_of(policy, 1)._replace(log_stiffness=jnp.full((len(Mode), 4), np.log(5.0)))
+    action = policy.plan(view)
+    structure, kappa_loc, softest = policy.steer(view, action)
     v = jnp.arange(4.0)
     assert policy.controller is None
     assert action.horizon == 4
     assert kappa_loc == 0.0
-    np.testing.assert_array_equal(structure.metric.solve(v), v)
+    np.testing.assert_allclose(softest, 5.0)
+    np.testing.assert_allclose(structure.metric.solve(v), v / (5.0 * policy.h**2))
     np.testing.assert_array_equal(structure.skew(v), 0.0)
-    np.testing.assert_array_equal(structure.dissipation(v), v)
+    np.testing.assert_allclose(structure.dissipation(v), 5.0 * policy.h * v)
     np.testing.assert_array_equal(structure.port_input(v), 0.0)
 
 
-def test_without_memory_the_observation_has_no_read():
+def test_without_memory_there_is_no_read_and_no_way_back_to_the_best():
     policy = wild(0, 1.0, d=4, use_memory=False)
     z = policy.observe(jnp.ones(4), jnp.ones(4), jnp.array(1.0), jnp.ones(4))
     assert z.shape == (14,)
-    assert jnp.all(jnp.isfinite(policy.plan(z).anchor))
+    view = view_of(policy, 0, (jnp.ones(4), jnp.ones(4), jnp.array(1.0), jnp.ones(4)))
+    assert policy.planner.gains.directions.shape == (3,)
+    assert jnp.all(jnp.isfinite(policy.plan(view).anchor))
 
 
 def test_a_planned_horizon_stays_between_one_and_twice_the_clock():
     seen = set()
     for seed in range(20):
         policy = wild(seed, 3.0, d=2, plan_horizon=True)
-        seen.add(int(policy.plan(observation_of(policy, seed)).horizon))
+        seen.add(int(policy.plan(view_of(policy, seed)).horizon))
     assert 1 <= min(seen) < 6 < max(seen) <= 11
 
 
 def test_a_sampled_mode_follows_its_probabilities_and_otherwise_the_key_is_ignored():
     policy, sampling = wild(0, 0.1, d=2), wild(0, 0.1, d=2, sample_mode=True)
-    z = observation_of(policy, 1)
+    view = view_of(policy, 1)
     keys = jax.random.split(jax.random.key(2), 600)
-    assert jnp.unique(jax.vmap(lambda k: policy.plan(z, k).mode)(keys)).size == 1
-    shares = np.bincount(jax.vmap(lambda k: sampling.plan(z, k).mode)(keys), minlength=3) / 600.0
-    np.testing.assert_allclose(shares, sampling.plan(z, keys[0]).mode_probabilities, atol=0.08)
+    assert jnp.unique(jax.vmap(lambda k: policy.plan(view, k).mode)(keys)).size == 1
+    shares = np.bincount(jax.vmap(lambda k: sampling.plan(view, k).mode)(keys), minlength=3) / 600.0
+    np.testing.assert_allclose(shares, sampling.plan(view, keys[0]).mode_probabilities, atol=0.08)
 
 
 def test_the_anchor_keeps_to_the_box_it_is_given():
     policy = wild(0, 3.0, d=2)
-    z = observation_of(policy, 2)
-    q = z[:2]
+    view = view_of(policy, 2)
+    q = view.z[:2]
     lower, upper = q - 0.1, q + 0.05
-    anchor = policy.plan(z, None, lower, upper).anchor
+    anchor = policy.plan(view, None, lower, upper).anchor
     assert jnp.all((anchor >= lower) & (anchor <= upper))
-    wide = policy.plan(z + jnp.zeros_like(z).at[:2].set(100.0), None, -jnp.inf, jnp.inf).anchor
-    assert jnp.all(wide > 90.0)
+    away = view._replace(z=view.z + jnp.zeros_like(view.z).at[:2].set(100.0))
+    assert jnp.all(policy.plan(away, None, -jnp.inf, jnp.inf).anchor > 90.0)
 
 
 @pytest.mark.parametrize(

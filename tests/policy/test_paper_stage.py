@@ -10,12 +10,19 @@ import numpy as np
 import pytest
 
 from shapeopt.core import AbstractOptimizer, Box, Cause, Mode
-from shapeopt.dynamics import SemiImplicitStep, ShapedPotential
+from shapeopt.dynamics import (
+    DiagonalMetric,
+    DissipationOperator,
+    SemiImplicitStep,
+    ShapedPotential,
+    SkewOperator,
+    Structure,
+)
 from shapeopt.oracles import ExactOracle
 from shapeopt.policy import PaperPolicy
-from shapeopt.policy import paper_stage as stage_rules
 from shapeopt.policy.base import Plant
-from shapeopt.policy.paper_stage import Scales, Stage, in_units
+from shapeopt.policy.paper import FARTHEST
+from shapeopt.policy.paper_stage import Scales, Stage, Survey, acting_on
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
 
@@ -221,7 +228,7 @@ def test_a_stall_needs_low_force_low_momentum_no_progress_patience_and_known_uni
     big = lambda name, low, high: jnp.array(high if spoiler == name else low)  # noqa: E731
     scales = Scales(jnp.array(0.0), jnp.array(100.0), jnp.array(200.0), jnp.array(spoiler != "units"))
     stage = Stage(scales, jnp.array(5.0), 5.0 - big("progress", 0.1, 0.3), big("patience", 3, 2))
-    g, p, side = big("force", 4.0, 6.0) * jnp.ones(2), big("momentum", 0.04, 0.06) * jnp.ones(2), jnp.ones(2)
+    g, p, side = big("force", 4.0, 6.0) * jnp.ones(2), big("momentum", 0.004, 0.006) * jnp.ones(2), jnp.ones(2)
     plant = Plant(side, 100.0 * p, jnp.array(5.0), g, jnp.array(True), -side, side, jnp.array(0.5))
     signals = stage.signals(plant, p)
     assert signals.stalled == (spoiler is None)
@@ -269,26 +276,53 @@ def test_from_a_start_that_is_not_finite_it_looks_elsewhere():
 def test_a_cliff_moves_the_plant_by_no_more_than_its_speed_limit():
     trace = run(untrained(d=2, dtype="float64"), start(2), ripple=1e6)
     moves = np.linalg.norm(np.diff(trace.steps.x, axis=0), axis=1) * 10.0 / (UPPER - LOWER)
-    assert moves.max() <= 0.05 * stage_rules.P_MAX * 2**0.5 * (1 + 1e-9)
+    assert moves.max() <= FARTHEST * 2**0.5 * (1 + 1e-9)
 
 
-@eqx.filter_jit
-def stepped(policy, g, p, kept, c):
-    """One step from the origin by a structure of the policy, everything but the structure's choice in units c."""
-    q, bound = jnp.zeros_like(p), jnp.full_like(p, jnp.inf)
-    z = policy.observe(q, jnp.ones_like(p), jnp.array(0.3), g, jnp.zeros(policy.planner.network.in_size - 8))
-    structure = in_units(policy.steer(z, policy.plan(z)).structure, c, kept)
-    potential = ShapedPotential.anchored(jnp.ones_like(q), 0.7 * c)
-    return SemiImplicitStep(0.05)(q, c * p, c * g, potential, structure, -bound, bound, jnp.inf, jnp.inf)
-
-
-def test_a_step_in_other_units_is_the_same_step_and_only_the_kept_momentum_acts():
-    policy = untrained(d=2, dtype="float64")
-    g, p = jnp.asarray(np.random.default_rng(0).normal(size=(2, 2)))
-    one, c, half = jnp.array(1.0), jnp.array(1e4), jnp.array(0.5)
-    base, scaled = stepped(policy, g, p, one, one), stepped(policy, g, p, one, c)
-    np.testing.assert_allclose(scaled.q, base.q, rtol=1e-12)
-    np.testing.assert_allclose(scaled.p, 1e4 * base.p, rtol=1e-12)
-    np.testing.assert_allclose(np.array(scaled.work), 1e4 * np.array(base.work), rtol=1e-11, atol=1e-10)
-    kept, smaller = stepped(policy, g, p, half, one), stepped(policy, g, 0.5 * p, one, one)
+def test_only_the_kept_momentum_acts():
+    g, p = jnp.asarray(np.random.default_rng(0).normal(size=(2, 3)))
+    drawn = jax.tree.leaves(untrained(d=3, dtype="float64"))[0]
+    metric = DiagonalMetric(jnp.array([1.0, 2.0, 3.0]))
+    factors = drawn[:9].reshape(3, 3) if drawn.ndim == 1 else drawn[:3, :3]
+    skew, damping = SkewOperator(factors, factors[::-1]), DissipationOperator(factors, jnp.ones(3))
+    half, one = jnp.array(0.5), jnp.array(1.0)
+    structure = Structure(metric, skew, damping, 0.0 * one, 0.7 * one, 0.4 * one, g, 0.2 * one)
+    bound, q = jnp.full(3, jnp.inf), jnp.zeros(3)
+    step = lambda p, kept: SemiImplicitStep(0.05)(  # noqa: E731
+        q, p, g, ShapedPotential.anchored(jnp.ones(3), one), acting_on(structure, kept), -bound, bound, jnp.inf
+    )
+    kept, smaller = step(p, half), step(0.5 * p, one)
     np.testing.assert_allclose(kept.p, smaller.p, rtol=1e-12)
+    np.testing.assert_allclose(kept.q, smaller.q, rtol=1e-12)
+    assert np.abs(kept.p - step(p, one).p).max() > 1e-3
+
+
+def surveyed(points, hessian):
+    """The survey of readings at the points on a quadratic."""
+    side = jnp.ones(2)
+    survey = Survey.blank(jnp.asarray(points[0]))
+    for q in points:
+        g = jnp.asarray(hessian) * q
+        f = 0.5 * jnp.sum(g * q)
+        survey = survey.after(Plant(jnp.asarray(q), side, f, g, jnp.array(True), -side, side, jnp.array(0.0)))
+    return survey
+
+
+def test_refining_stiffness_is_the_curvature_along_the_moves():
+    hessian = np.array([400.0, 3.0])
+    settle, refine, escape = surveyed(np.array([[1.0, 2.0], [0.7, 1.1], [0.4, 0.3]]), hessian).log_stiffness()
+    pooled = np.exp(refine)
+    assert 0.8 * 400 < pooled[0] < 1.1 * 400
+    assert 3.0 < pooled[1] < 150.0  # a tenth of the mean over coordinates is in each
+    assert escape[0] == escape[1]
+    assert settle[0] > settle[1]
+
+
+def test_stiffness_scales_with_the_objective_and_survives_a_standstill():
+    points = np.array([[1.0, 2.0], [0.7, 1.1], [0.4, 0.3]])
+    base, scaled = (surveyed(points, a * np.array([4.0, 3.0])).log_stiffness() for a in (1.0, 1e12))
+    np.testing.assert_allclose(scaled - base, np.log(1e12), rtol=1e-9)
+    still = surveyed(np.concatenate([points, np.repeat(points[-1:], 400, axis=0)]), np.array([4.0, 3.0]))
+    np.testing.assert_allclose(still.log_stiffness()[1], base[1], rtol=1e-9)
+    at_bottom = surveyed(np.zeros((3, 2)), np.array([4.0, 3.0]))
+    assert np.all(np.isfinite(at_bottom.log_stiffness()))

@@ -10,7 +10,7 @@ from shapeopt.training.config import (
     Estimation,
     TrainConfig,
     from_plain,
-    read_toml,
+    read_config,
     to_plain,
     write_toml,
 )
@@ -48,13 +48,13 @@ def test_a_configuration_comes_back_from_its_file(name, tmp_path):
         sigma=0.25,
     )
     write_toml(tmp_path / "config.toml", config)
-    assert read_toml(tmp_path / "config.toml") == config
+    assert read_config(tmp_path / "config.toml") == config
     assert from_plain(to_plain(config)) == config
 
 
 def test_a_file_may_leave_things_out_and_write_whole_numbers(tmp_path):
     (tmp_path / "config.toml").write_text('family = "ackley"\ndimension = 20\nclip = 2\n')
-    assert read_toml(tmp_path / "config.toml") == TrainConfig(family="ackley", dimension=20, clip=2.0)
+    assert read_config(tmp_path / "config.toml") == TrainConfig(family="ackley", dimension=20, clip=2.0)
 
 
 @pytest.mark.parametrize(

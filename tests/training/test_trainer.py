@@ -11,8 +11,8 @@ import pytest
 
 from shapeopt.policy.weights import load_card, load_policy
 from shapeopt.tasks import AbstractFamily, AbstractTask
-from shapeopt.training.checkpoint import CheckpointError
-from shapeopt.training.config import TrainConfig
+from shapeopt.training.checkpoint import CheckpointError, read_progress
+from shapeopt.training.config import TrainConfig, from_plain, read_config
 from shapeopt.training.trainer import schedule, train
 
 
@@ -135,9 +135,60 @@ def test_garbage_in_place_of_the_known_minimum_gives_the_same_bytes(tiny, finish
     assert (tmp_path / "log.jsonl").read_text() == (finished[0] / "log.jsonl").read_text()
 
 
-def test_a_checkpoint_of_another_configuration_is_refused(tiny, finished):
-    with pytest.raises(CheckpointError, match="belongs to a run with another configuration"):
-        train(replace(tiny.config, seed=1), finished[0])
+def test_a_checkpoint_of_another_configuration_is_refused_with_what_differs(tiny, finished):
+    there = r"belongs to a run with another configuration: `dimension` 2 there and 3 here, `seed` 0 there and 1 here\."
+    with pytest.raises(CheckpointError, match=there):
+        train(replace(tiny.config, seed=1, dimension=3), finished[0])
+
+
+@pytest.mark.parametrize("state", ["half a line", "lost"])
+def test_a_log_that_a_crash_cut_off_is_made_whole(tiny, finished, tmp_path, state):
+    def stop(progress):
+        if progress.done == 7:
+            raise Stop
+
+    with pytest.raises(Stop):
+        train(tiny.config, tmp_path, onlooker=stop)
+    log, whole = tmp_path / "log.jsonl", (finished[0] / "log.jsonl").read_text()
+    if state == "lost":
+        log.unlink()
+    else:
+        log.write_text(log.read_text() + '{"update": 7, "pha')
+    train(tiny.config, tmp_path)
+    assert whole.endswith(log.read_text()) if state == "lost" else log.read_text() == whole
+    assert weights(tmp_path) == weights(finished[0])
+
+
+def test_an_onlooker_can_stop_a_run_between_checkpoints_and_it_goes_on_to_the_same_bytes(tiny, finished, tmp_path):
+    config = replace(tiny.config, checkpoint_every=100)
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path, onlooker=lambda progress: progress.done == 6)
+    done = read_progress((tmp_path / "checkpoint.safetensors").read_bytes(), tmp_path)["tally"]["updates"]
+    assert done == 6
+    train(config, tmp_path)
+    assert weights(tmp_path) == weights(finished[0])
+
+
+def test_the_card_says_how_it_was_made(tiny, finished):
+    card = load_card(finished[0] / "policy")["about"]
+    assert (card["family"], card["dimension"], card["seed"]) == ("rastrigin", 2, 0)
+    assert card["protocol"] == {"law": "paper", "readings": tiny.readings}
+    assert from_plain(card["schedule"]) == tiny.config == read_config(finished[0] / "policy.json")
+    assert card["command"] == "shapeopt train OUT --config policy.json"
+    assert card["versions"]["jax"] == jax.__version__ and card["devices"] == 1
+    assert card["seconds"] > 0 and card["stopped_early"] is False
+
+
+def test_weights_to_go_on_from_are_where_a_run_begins(tiny, finished, tmp_path):
+    name = str(finished[0] / "policy")
+    config = replace(tiny.config, start=name)
+    with jax.enable_x64(False):
+        begun = config.make_policy(jax.random.key(9))
+    assert eqx.tree_equal(begun, finished[1].policy)
+    with pytest.raises(
+        ValueError, match=r"`start` must be a policy with this run's settings; .* has rank 4 instead of 2"
+    ):
+        replace(config, rank=2).make_policy(jax.random.key(0))
 
 
 def test_a_run_without_gains_ends_early(tiny, tmp_path):

@@ -1,17 +1,23 @@
-"""The paper's ablations on Ackley in short: SHAPE beside the strongest baseline, and with or without its controller."""
+"""The paper's settings and oracles on Ackley in short: SHAPE beside the strongest baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from .blocks import BESIDE, Column, entry, full_table, marks_of, paper_entry
-from .digest import Digest, by_cell, lacking, of_protocol
-from .layout import Entry, Group, Mark, Table
-from .paper_figures import CONTROLLER, ORACLES, SETTINGS, SHAPES
+import numpy as np
+
+from .blocks import BESIDE, Column, entry, marks_of, paper_entry
+from .digest import Digest, by_cell, of_protocol
+from .layout import MISSING, Entry, Group, Mark, Table, number, words
+from .paper_figures import ORACLES, SETTINGS, SHAPES
 from .protocol_tables import ABLATION, lacking_of, notes_of
-from .protocols import PROTOCOLS
-from .statistics import spread
+from .statistics import VERDICTS, Comparison, compare_all, spread
 
+DUEL = ("Difference", "95 % interval", "Verdict")
+HOW = (
+    "Difference: SHAPE's final gap less that baseline's, mean over the same tasks and starts, with a bootstrap "
+    "interval (BCa) over tasks. The verdict is of SHAPE and needs that interval and Wilcoxon's signed-rank test, with "
+    "Holm's correction over the rows (5 %)."
+)
 FINAL, LOWEST, TRAJECTORY, MINIMA = ABLATION[1], ABLATION[2], ABLATION[4], ABLATION[5]
-CONTROLLERS, CONTROLLER_DIMENSIONS = ("paper", "paper_without_controller"), (2, 20, 100)
 
 
 def settings_compact_table(found: Sequence[Digest], seed: int = 0) -> Table:
@@ -24,42 +30,57 @@ def oracle_compact_table(found: Sequence[Digest], seed: int = 0) -> Table:
     return _compact("oracles-compact", "Ackley, three oracles in short", "oracles", ORACLES, found, seed)
 
 
-def controller_table(found: Sequence[Digest], seed: int = 0) -> Table:
-    """The paper's policy with and without its controller (tab. ackley_memory_controller_ablation_main)."""
-    cells = [cell for cell in PROTOCOLS["paper"].cells if cell.family.name == "ackley"]
-    places = [cell.name for cell in cells if cell.family.dimension in CONTROLLER_DIMENSIONS]
-    mine = [one for one in of_protocol(found, "paper") if one.method in CONTROLLERS and one.place in places]
-    columns = (Column("lowest_gap", "best_gap"), Column("final_gap", "final_gap"))
-    notes = (lacking(mine, places, CONTROLLERS),)
-    return full_table("controller", "Ackley, with and without the controller", mine, columns, CONTROLLER, seed, notes)
-
-
 def _compact(name: str, title: str, protocol: str, source: str, found: Sequence[Digest], seed: int) -> Table:
-    """One row a cell: SHAPE's figures, and the baseline that ends lowest."""
+    """One row a cell and policy: SHAPE's figures, the baseline that ends lowest, and what tells the two apart."""
     columns = (FINAL, LOWEST, TRAJECTORY, MINIMA)
     mine = of_protocol(found, protocol)
+    duels = {(ours.place, ours.method): (ours, rival) for ours, rival in _duels(mine)}
+    gaps = {key: (a.values[FINAL.metric], b.values[FINAL.metric]) for key, (a, b) in duels.items()}
+    told = compare_all({key: pair for key, pair in gaps.items() if not np.isnan(pair).all()}, seed=seed)
     heads = [head for column in columns for head in (f"SHAPE: {column.head}", column.paper_head)]
-    rows = [_compact_row(methods, columns, source, seed) for methods in by_cell(mine).values()]
+    cells = by_cell(mine)
+    rows = [
+        (*_figures(ours, cells[ours.place], columns, source, seed), *_against(rival, source, told.get(key)))
+        for key, (ours, rival) in duels.items()
+    ]
     return Table(
         name=name,
         title=title,
-        columns=("Cell", *heads, "Strongest baseline", "its final gap ↓", "paper: its final gap"),
-        groups=(Group("", tuple(row for row in rows if row)),),
-        notes=(BESIDE.format(source=source), *notes_of(mine, ABLATION), *filter(None, [lacking_of(protocol, mine)])),
+        columns=("Cell", "Policy", *heads, "Strongest baseline", "its final gap ↓", "paper: its final gap", *DUEL),
+        groups=(Group("", tuple(rows)),),
+        notes=(
+            BESIDE.format(source=source),
+            HOW,
+            *notes_of(mine, ABLATION),
+            *filter(None, [lacking_of(protocol, mine)]),
+        ),
     )
 
 
-def _compact_row(
-    methods: Mapping[str, Digest], columns: Sequence[Column], source: str, seed: int
-) -> tuple[Entry, ...] | None:
-    ours = next((one for name, one in methods.items() if name in SHAPES), None)
-    rivals = [one for name, one in methods.items() if name not in SHAPES]
-    if ours is None or not rivals:
-        return None
-    strongest = min(rivals, key=lambda one: spread(one.values[FINAL.metric]).mean)
-    row = [Entry(ours.place)]
+def _duels(mine: Sequence[Digest]) -> Iterator[tuple[Digest, Digest]]:
+    """Each of SHAPE's policies on each cell, with the baseline that ends lowest there."""
+    for methods in by_cell(mine).values():
+        rivals = [one for name, one in methods.items() if name not in SHAPES]
+        for name, one in methods.items():
+            if name in SHAPES and rivals:
+                yield one, min(rivals, key=lambda rival: spread(rival.values[FINAL.metric]).mean)
+
+
+def _figures(
+    ours: Digest, methods: Mapping[str, Digest], columns: Sequence[Column], source: str, seed: int
+) -> list[Entry]:
+    row = [Entry(ours.place), Entry(ours.method)]
     for column in columns:
         mark = marks_of(methods, column, seed).get(ours.method, Mark.NONE)
         row += [Entry(entry(ours, column).text, mark, entry(ours, column).numbers)]
         row += [paper_entry(source, ours, column.paper)]
-    return (*row, Entry(strongest.method), entry(strongest, FINAL), paper_entry(source, strongest, FINAL.paper))
+    return row
+
+
+def _against(rival: Digest, source: str, told: Comparison | None) -> list[Entry]:
+    row = [Entry(rival.method), entry(rival, FINAL), paper_entry(source, rival, FINAL.paper)]
+    if told is None:
+        return [*row, *words(MISSING, MISSING, MISSING)]
+    low, high = told.interval
+    difference = Entry(f"{told.mean_difference:+.3g}", numbers=(told.mean_difference,))
+    return [*row, difference, *words(f"{number(low)} to {number(high)}", VERDICTS[told.verdict])]

@@ -16,7 +16,7 @@ from ..rollout import rollout
 from ..tasks import AbstractTask
 from .cells import Cell
 from .curves import Curves
-from .methods import AbstractMethod, Hosted, Traceable
+from .methods import AbstractMethod, Hosted, Learned, Traceable
 from .minima import local_minima, nearest_minimum
 
 LANES = 256  # runs in one batch: more of them fall out of the processor's caches
@@ -61,11 +61,11 @@ class InBox(AbstractOptimizer):
 def run_cell(cell: Cell, method: AbstractMethod, seed: int) -> Curves:
     """All runs of `method` on `cell`, in double precision."""
     with jax.enable_x64(True):
-        if isinstance(method, Traceable):
+        if isinstance(method, Traceable | Learned):
             return _run_traceable(cell, method.optimizer(cell), seed)
         if isinstance(method, Hosted):
             return _run_hosted(cell, method.peer, seed)
-    raise TypeError(f"`method` must be Traceable or Hosted; got {method!r}.")
+    raise TypeError(f"`method` must be Traceable, Learned or Hosted; got {method!r}.")
 
 
 @functools.lru_cache(maxsize=8)

@@ -2,33 +2,49 @@
 
 import abc
 import hashlib
-import importlib
-import inspect
 import json
-import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ..baselines import BASELINES, make_baseline
 from ..core import AbstractOptimizer
+from ..core.attribute import UnknownNameError, built, load_attribute
 from ..dynamics import SemiImplicitStep
 from ..peers import PEERS, AbstractPeer, make_peer
-from ..policy import cast_policy, find_policy, load_card
-from ..policy.find import FOLDER, SHIPPED
+from ..policy import cast_policy, find, find_policy, load_card
 from ..shape import ShapeOptimizer
 from .cells import Cell
 
+# Methods that take the policy shipped for the cell's family and dimension, and how the names of theirs end.
+FITTED: Mapping[str, str] = MappingProxyType(
+    {
+        "paper": "",
+        "paper_without_controller": "-no-controller",
+        "paper_without_memory": "-no-memory",
+        "paper_horizon_4": "-horizon-4",
+    }
+)
 
-class UnknownMethodError(ValueError):
+
+class UnknownMethodError(UnknownNameError):
     """A name that is no method; the message lists what there is."""
 
 
 class AbstractMethod(abc.ABC):
-    """A method with the name that its records carry, and what tells it from an earlier method of that name."""
+    """A method with the name that its records carry."""
 
     name: str
-    version: str
+
+    def version(self, cell: Cell) -> str:
+        """What tells it from an earlier method of its name."""
+        return ""
+
+    def lacks(self, cell: Cell) -> str:
+        """Why it can't be run on a cell; "" if it can."""
+        return ""
 
 
 @dataclass(frozen=True)
@@ -37,7 +53,6 @@ class Traceable(AbstractMethod):
 
     name: str
     optimizers: Any  # Cell -> AbstractOptimizer
-    version: str = ""
 
     def optimizer(self, cell: Cell) -> AbstractOptimizer:
         made = self.optimizers(cell)
@@ -47,17 +62,43 @@ class Traceable(AbstractMethod):
 
 
 @dataclass(frozen=True)
+class Learned(AbstractMethod):
+    """SHAPE with a policy, compiled and run in batches; trained anew, it is another version.
+
+    `policies` names the policy of a cell: shipped, or a file.
+    """
+
+    name: str
+    policies: Callable[[Cell], str]
+
+    def optimizer(self, cell: Cell) -> AbstractOptimizer:
+        return shape_optimizer(self.policies(cell))
+
+    def version(self, cell: Cell) -> str:
+        card = _card(self.policies(cell))
+        what = json.dumps([card["kind"], card["settings"], card["sha256"]], sort_keys=True)
+        return hashlib.sha256(what.encode()).hexdigest()
+
+    def lacks(self, cell: Cell) -> str:
+        policy, d = self.policies(cell), cell.family.dimension
+        if self.name in FITTED and policy not in find.shipped():
+            return f"no policy {policy} is shipped"
+        only = _card(policy)["settings"].get("d", d)
+        return "" if only == d else f"the policy is for dimension {only}"
+
+
+@dataclass(frozen=True)
 class Hosted(AbstractMethod):
     """A method that calls its objective itself; it is run point by point under the counter."""
 
     name: str
     peer: AbstractPeer
-    version: str = ""
 
 
 def list_methods() -> dict[str, str]:
-    """Every built-in name, and what kind of method it is."""
-    kinds = {name: "policy" for name in SHIPPED}
+    """Every built-in name, and what kind of method it is; single policies for one dimension are left out."""
+    kinds = {name: "policy" for name, dimensions in find.grouped(find.shipped()).items() if not dimensions}
+    kinds |= {name: "policy" for name in FITTED}
     return kinds | {name: "baseline" for name in BASELINES} | {name: "peer" for name in PEERS}
 
 
@@ -67,7 +108,9 @@ def find_method(name: str) -> AbstractMethod:
     The attribute is an optimizer or a peer; a class or function that makes one and needs no argument; or a function
     that makes an optimizer for the cell it is given. The working folder is searched, too.
     """
-    if name in SHIPPED or name.endswith((".safetensors", ".json")):
+    if name in FITTED:
+        return Learned(name, lambda cell: fitted_policy(name, cell))
+    if name in find.shipped() or name.endswith((".safetensors", ".json")):
         return _policy(name)
     if name in BASELINES:
         return Traceable(name, lambda cell: make_baseline(name, cell.family.name))
@@ -86,22 +129,30 @@ def shape_optimizer(policy: str) -> ShapeOptimizer:
     return ShapeOptimizer(found, SemiImplicitStep(found.h), record_energy=False)
 
 
-def _policy(name: str) -> Traceable:
-    """SHAPE with a policy that is shipped or in a file; trained anew, it is another version."""
+def fitted_policy(method: str, cell: Cell) -> str:
+    """The name of the policy that a method of `FITTED` takes on a cell: paper-FAMILY-DIMENSION and the ending."""
+    return f"paper-{cell.family.name}-{cell.family.dimension}{FITTED[method]}"
+
+
+def _policy(name: str) -> Learned:
+    """SHAPE with one policy for every cell."""
+    _card(name)
+    return Learned(_label(Path(name).stem, name), lambda cell: name)
+
+
+def _card(name: str) -> dict[str, Any]:
+    """The card of a policy that can be read whole."""
     try:
         find_policy(name)
-        card = load_card(FOLDER / name if name in SHIPPED else name)
+        return load_card(find.FOLDER / name if name in find.shipped() else name)
     except ValueError as error:
         raise UnknownMethodError(f"`methods` must name policies that can be read; {error}") from error
-    what = json.dumps([card["kind"], card["settings"], card["sha256"]], sort_keys=True)
-    version = hashlib.sha256(what.encode()).hexdigest()
-    return Traceable(_label(Path(name).stem, name), lambda cell: shape_optimizer(name), version)
 
 
 def _brought(name: str) -> AbstractMethod:
     """A method from a user's own module."""
     found, label = load_attribute(name, "methods"), _label(name.rpartition(":")[2], name)
-    made = found() if _needs_nothing(found) else found
+    made = built(found, (AbstractOptimizer, AbstractPeer))
     if isinstance(made, AbstractPeer):
         return Hosted(label, made)
     if isinstance(made, AbstractOptimizer):
@@ -111,29 +162,8 @@ def _brought(name: str) -> AbstractMethod:
     raise UnknownMethodError(f"`methods` must name an optimizer or a peer; {name!r} is {found!r}.")
 
 
-def _needs_nothing(found: Any) -> bool:
-    """Whether `found` has to be called, and can be without arguments."""
-    if isinstance(found, AbstractOptimizer | AbstractPeer) or not callable(found):
-        return False
-    parameters = inspect.signature(found).parameters.values()
-    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
-
-
 def _label(label: str, name: str) -> str:
     """`label`, unless a built-in method has it: their records would be taken for each other's."""
-    if label in list_methods() and label != name:
+    if label in {*list_methods(), *find.shipped()} and label != name:
         raise UnknownMethodError(f"`methods` must not bring a built-in method's name; rename {label!r} of {name!r}.")
     return label
-
-
-def load_attribute(name: str, argument: str) -> Any:
-    """The attribute `package.module:Attribute`; the working folder is searched, too."""
-    module, _, attribute = name.partition(":")
-    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
-        raise UnknownMethodError(f"`{argument}` must look like package.module:Attribute; got {name!r}.")
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise UnknownMethodError(f"`{argument}` must name something that can be imported; {name!r}: {error}") from error

@@ -29,6 +29,7 @@ SHAPES: Mapping[str, str] = MappingProxyType(
         "paper": "shape",
         "paper_without_controller": "shape",
         "paper_without_memory": "shape_without_memory",
+        "paper_horizon_4": "shape_horizon_4",  # of which the paper has no figures
     }
 )  # our policies, and the paper's method beside which they stand
 FAMILIES: Mapping[str, str] = MappingProxyType({"double_integrator": "control"})

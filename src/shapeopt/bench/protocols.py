@@ -28,7 +28,8 @@ MULTIWELL_CALLS = 1251  # mean gradient calls of tab. multiwell_fair_budget
 MULTIWELL_SIGMA = 0.1
 ABLATION_SIGMA = 0.2
 
-PAPER_METHODS = ("universal", "gd", "momentum", "nag", "rmsprop", "adam", "lionk", "shampoo", "soap", "sophia")
+PAPER_BASELINES = ("gd", "momentum", "nag", "rmsprop", "adam", "lionk", "shampoo", "soap", "sophia")
+PAPER_METHODS = ("universal", "paper", *PAPER_BASELINES)
 PEER_METHODS = (
     "universal",
     "basinhopping",
@@ -112,6 +113,13 @@ def _paper_science() -> Iterator[Cell]:
         yield Cell(family, SCIENCE_HORIZON, PAPER_TASKS, 32, rule=PAPER_HIT)
 
 
+def _ablated() -> Iterator[Cell]:
+    """Cells of tab. ackley_memory_controller_ablation_main."""
+    for cell in _paper():
+        if cell.family.name == "ackley" and cell.family.dimension in (2, 20, 100):
+            yield cell
+
+
 def _science() -> Iterator[Cell]:
     cells = [("lennard_jones", d) for d in (18, 39, 114)]
     cells += [(name, d) for name in ("phase_retrieval", "double_integrator", "pendulum", "navigation") for d in (8, 32)]
@@ -128,17 +136,38 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
             Protocol(
                 "paper", "the paper's synthetic rows, calibrated on its baselines", tuple(_paper()), PAPER_METHODS
             ),
-            Protocol(
-                "paper-science", "the paper's scientific rows, likewise", tuple(_paper_science()), PAPER_METHODS[:6]
-            ),
+            Protocol("paper-science", "the paper's scientific rows, likewise", tuple(_paper_science()), PAPER_METHODS),
             Protocol("near", "starts 2 to 3.2 from the minimiser, 500 calls", tuple(_near()), PEER_METHODS),
             Protocol("box", "minimiser and start anywhere in the box", tuple(_box(False)), PEER_METHODS),
             Protocol("box-rotated", "the same under a random rotation", tuple(_box(True)), PEER_METHODS),
             Protocol("noisy", "near starts, noisy gradients", tuple(_noisy()), PEER_METHODS),
             Protocol("value-only", "1,000 values and no gradients", tuple(_value_only()), PEER_METHODS),
-            Protocol("multiwell", "500 one-dimensional multi-wells, noisy", tuple(_multiwell()), PEER_METHODS),
+            Protocol(
+                "multiwell",
+                "500 one-dimensional multi-wells, noisy",
+                tuple(_multiwell()),
+                (*PAPER_METHODS, *PEER_METHODS[1:]),
+            ),
             Protocol("settings", "the paper's S1 to S6 on Ackley", tuple(_settings()), PAPER_METHODS),
             Protocol("oracles", "the paper's oracle ablation on Ackley", tuple(_oracles()), PAPER_METHODS),
+            Protocol(
+                "ablation-controller",
+                "the paper's policy without its controller",
+                tuple(_ablated()),
+                ("paper", "paper_without_controller"),
+            ),
+            Protocol(
+                "ablation-memory",
+                "the paper's policy without its memory",
+                (*_ablated(), next(_multiwell())),
+                ("paper", "paper_without_memory"),
+            ),
+            Protocol(
+                "ablation-horizon",
+                "the paper's policy with stages of 6 and of 4 readings",
+                tuple(_ablated()),
+                ("paper", "paper_horizon_4"),
+            ),
             Protocol("science", "clusters, phase retrieval, control", tuple(_science()), PEER_METHODS),
         )
     }

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -13,6 +12,7 @@ from .cells import Cell, Protocol
 from .curves import Curves
 from .execute import run_cell
 from .methods import Hosted, UnknownMethodError, find_method
+from .orphans import begin_worker
 from .records import is_done, make_record, save_record
 
 # One thread a worker: with more, small matrices wait for threads, and the workers for each other.
@@ -45,6 +45,21 @@ class Outcome:
     error: str | None = None
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """A job that can't be done, and why."""
+
+    job: Job
+    reason: str
+
+
+def left_out(protocol: Protocol, methods: Sequence[str]) -> list[LeftOut]:
+    """Jobs of a protocol that are left out, since the method has nothing to run on the cell."""
+    found = {method: find_method(method) for method in methods}
+    reasons = {Job(cell, method): found[method].lacks(cell) for method in found for cell in protocol.cells}
+    return [LeftOut(job, reason) for job, reason in reasons.items() if reason]
+
+
 def jobs_of(protocol: Protocol, methods: Sequence[str], folder: Path) -> list[Job]:
     """The jobs whose records are not there yet; hosted methods first, since they are slow and best not left alone."""
     found = {method: find_method(method) for method in methods}
@@ -52,9 +67,10 @@ def jobs_of(protocol: Protocol, methods: Sequence[str], folder: Path) -> list[Jo
     if len(set(names)) < len(names):
         raise UnknownMethodError(f"`methods` must have distinct names in the records; got {', '.join(names)}.")
     ordered = sorted(found, key=lambda method: not isinstance(found[method], Hosted))
-    jobs = [Job(cell, method) for method in ordered for cell in protocol.cells]
-    labels = {method: (found[method].name, found[method].version) for method in found}
-    return [job for job in jobs if not is_done(folder, protocol, job.cell, *labels[job.method])]
+    absent = {left.job for left in left_out(protocol, methods)}
+    jobs = [job for method in ordered for cell in protocol.cells if (job := Job(cell, method)) not in absent]
+    label = lambda job: (found[job.method].name, found[job.method].version(job.cell))  # noqa: E731
+    return [job for job in jobs if not is_done(folder, protocol, job.cell, *label(job))]
 
 
 def run_protocol(
@@ -133,7 +149,8 @@ def _outcome(future: "Future[Curves | str]", protocol: Protocol, job: Job, folde
     if isinstance(result, str):
         return Outcome(job, None, result)
     method = find_method(job.method)
-    return Outcome(job, save_record(folder, make_record(protocol, job.cell, method.name, result, method.version)))
+    version = method.version(job.cell)
+    return Outcome(job, save_record(folder, make_record(protocol, job.cell, method.name, result, version)))
 
 
 def run_job(job: Job, seed: int) -> Curves | str:
@@ -152,8 +169,7 @@ def local_processes(workers: int) -> Iterator[Executor]:
     executor = ProcessPoolExecutor(
         workers,
         mp_context=multiprocessing.get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_DFL),  # Ctrl-C ends a worker at once; its job is as good as not begun
+        initializer=begin_worker,
     )
     try:
         yield executor

@@ -24,6 +24,9 @@ class Verdict(enum.StrEnum):
     TIE = "tie"
 
 
+VERDICTS = {Verdict.WORSE: "worse", Verdict.BETTER: "better", Verdict.TIE: "not told apart"}  # in a table's words
+
+
 @dataclass(frozen=True)
 class Spread:
     """Numbers of many tasks in short. The deviation divides by the number of tasks, as the paper's does.
@@ -165,7 +168,7 @@ def holm(p: list[float]) -> list[float]:
 
 
 def mean_interval(difference: np.ndarray, *, seed: int, level: float = 0.95) -> tuple[float, float]:
-    """Bootstrap interval (BCa) of the mean of paired differences; the whole line where one can't be formed."""
+    """Bootstrap interval (BCa) of the mean, such as of paired differences; the whole line if it can't be formed."""
     scale = np.max(np.abs(difference))
     if np.ptp(difference) <= ROUND_OFF * scale and difference.size > 1:
         return float(difference.min()), float(difference.max())
@@ -175,6 +178,17 @@ def mean_interval(difference: np.ndarray, *, seed: int, level: float = 0.95) -> 
     drawn = scipy.stats.bootstrap((unit,), np.mean, confidence_level=level, n_resamples=4999, method="BCa", rng=seed)
     low, high = (float(scale * end) for end in drawn.confidence_interval)
     return (-np.inf, np.inf) if np.isnan(low + high) else (low, high)
+
+
+def median_interval(values: np.ndarray, *, seed: int, level: float = 0.95) -> tuple[float, float]:
+    """Bootstrap interval (percentiles) of the median; the whole line for a single number."""
+    if values.size < 2:
+        return -np.inf, np.inf
+    drawn = scipy.stats.bootstrap(
+        (values,), np.median, confidence_level=level, n_resamples=4999, method="percentile", rng=seed
+    )
+    low, high = (float(end) for end in drawn.confidence_interval)
+    return low, high
 
 
 def _paired_costs(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

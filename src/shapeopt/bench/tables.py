@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from .ablation_tables import controller_table, oracle_compact_table, settings_compact_table
+from .ablation_tables import oracle_compact_table, settings_compact_table
+from .ablations import controller_table, horizon_table, memory_table
 from .digest import QUICK, Digest, natural
+from .goals import goals_table
 from .layout import Table
 from .main_summary import main_summary
 from .mechanism_table import mechanisms_table
@@ -25,7 +27,7 @@ __all__ = ["PER_PROTOCOL", "TABLES", "Named", "protocols_of", "table_names"]
 
 @dataclass(frozen=True)
 class Named:
-    """A table of the paper: what it shows, the protocols that it is made from, and how."""
+    """A table of the paper, or about it: what it shows, the protocols that it is made from, and how."""
 
     about: str
     protocols: tuple[str, ...]
@@ -34,6 +36,7 @@ class Named:
 
 TABLES: Mapping[str, Named] = MappingProxyType(
     {
+        "goals": Named("what is met and what is missed", ("multiwell", "paper", "paper-science"), goals_table),
         "main": Named("each family's dimensions averaged", ("multiwell", "paper", "paper-science"), main_summary),
         "multiwell": Named("one-dimensional multi-wells", ("multiwell",), multiwell_table),
         "synthetic": Named("Ackley, Lévy, Rastrigin by dimension", ("paper",), synthetic_table),
@@ -42,7 +45,9 @@ TABLES: Mapping[str, Named] = MappingProxyType(
         "settings-compact": Named("S1 to S6 in short", ("settings",), settings_compact_table),
         "oracles": Named("three oracles, every method", ("oracles",), oracle_table),
         "oracles-compact": Named("three oracles in short", ("oracles",), oracle_compact_table),
-        "controller": Named("with and without the controller", ("paper",), controller_table),
+        "controller": Named("without the controller", ("ablation-controller",), controller_table),
+        "memory": Named("without memory", ("ablation-memory",), memory_table),
+        "horizon": Named("with a shorter event horizon", ("ablation-horizon",), horizon_table),
         "reproduction": Named("how many of the paper's entries come back", ("paper",), reproduction_table),
         "outside": Named("the entries that do not", ("paper",), outside_table),
         "mechanisms": Named("what each optimizer has", (), mechanisms_table),

@@ -16,12 +16,14 @@ from .demo import Demo
 from .errors import UsageError
 from .listing import List
 from .minimize import Minimize
+from .train import Train
 
 __all__ = ["main"]
 
 Command = (
     Annotated[Minimize, tyro.conf.subcommand("minimize")]
     | Annotated[Demo, tyro.conf.subcommand("demo")]
+    | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )
@@ -29,8 +31,8 @@ DESCRIPTION = "Fixed-budget nonconvex minimisation."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; `argv` defaults to the process's own. Returns the exit code (0 well, 1 the objective raised, 2 a
-    wrong argument, 130 stopped by Ctrl-C)."""
+    """Run a command; `argv` defaults to the process's own. Returns the exit code (0 well, 1 the objective raised or a
+    process was lost, 2 a wrong argument, 130 stopped by Ctrl-C)."""
     words = list(sys.argv[1:] if argv is None else argv)
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
     command: Any = tyro.cli(Command, prog="shapeopt", description=DESCRIPTION, args=words, config=config)

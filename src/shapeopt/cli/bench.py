@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,19 +38,21 @@ class Run:
 
     def run(self) -> int:
         keep_compiled_code()
-        from ..bench.methods import UnknownMethodError
         from ..bench.records import RecordError
-        from ..bench.runner import dask_cluster, jobs_of, local_processes, run_protocol
+        from ..bench.runner import dask_cluster, jobs_of, left_out, local_processes, run_protocol
+        from ..core.attribute import UnknownNameError
 
         if self.workers < 0:
             raise UsageError(f"`workers` must not be negative; got {self.workers}")
         try:
             protocol = self._protocol()
             methods = tuple(dict.fromkeys(self.methods or protocol.methods))
-            jobs = jobs_of(protocol, methods, self.out)
-        except (UnknownMethodError, RecordError, ModuleNotFoundError) as error:
+            absent, jobs = left_out(protocol, methods), jobs_of(protocol, methods, self.out)
+        except (UnknownNameError, RecordError, ModuleNotFoundError) as error:
             raise UsageError(str(error)) from error
-        total = len(methods) * len(protocol.cells)
+        for line in _told(absent):
+            print(line)
+        total = len(methods) * len(protocol.cells) - len(absent)
         print(f"{protocol.name}: {total - len(jobs)} of {total} records are there, {len(jobs)} to make in {self.out}")
         workers = self.workers or os.cpu_count() or 1
         cluster = lambda: local_processes(workers) if self.scheduler is None else dask_cluster(self.scheduler)  # noqa: E731
@@ -73,8 +76,8 @@ class Run:
         import dataclasses
 
         from ..bench.cells import Protocol
-        from ..bench.methods import load_attribute
         from ..bench.protocols import PROTOCOLS
+        from ..core.attribute import load_attribute
 
         if self.protocol not in PROTOCOLS and ":" not in self.protocol:
             hint = did_you_mean(self.protocol, PROTOCOLS)
@@ -92,6 +95,14 @@ class Run:
             raise UsageError(f"`seed` must lie in [0, 2^32); got {seed}")
         protocol = dataclasses.replace(found, cells=chosen, seed=seed)
         return protocol.quick() if self.quick else protocol
+
+
+def _told(absent: Sequence[Any]) -> list[str]:
+    """What is left out, a line for each method and reason."""
+    cells: dict[tuple[str, str], list[str]] = {}
+    for left in absent:
+        cells.setdefault((left.job.method, left.reason), []).append(left.job.cell.name)
+    return [f"left out: {method} on {', '.join(names)}: {reason}" for (method, reason), names in cells.items()]
 
 
 class _Progress:

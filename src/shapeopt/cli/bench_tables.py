@@ -1,5 +1,6 @@
 """`shapeopt bench table | compare | plot`: what the records of `shapeopt bench run` say."""
 
+import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,14 +28,17 @@ class Records:
     cells: tuple[str, ...] = ()
     """Only those of cells whose name contains one of these."""
 
-    def load(self) -> Iterator[Any]:
-        """Records one at a time, cell by cell; a wrong name is refused before any is read."""
+    def load(self, wanted: Iterable[str] = ()) -> Iterator[Any]:
+        """Records one at a time, cell by cell, of no other protocols than those `wanted`, if any are; a wrong name is
+        refused before any is read."""
+        from ..bench.digest import QUICK
         from ..bench.records import RecordError, load_records
 
         self.check()
-        read = 0
+        there = self.protocols() if self.protocol is None else [self.protocol]
+        read, chosen = 0, [name for name in there if not wanted or name.removesuffix(QUICK) in wanted]
         try:
-            for record in load_records(self.folder, self.protocol):
+            for record in itertools.chain.from_iterable(load_records(self.folder, name) for name in chosen):
                 if self._chosen(record):
                     read += 1
                     yield record
@@ -43,10 +47,10 @@ class Records:
         if not read:
             raise UsageError(f"`folder` has no record that is asked for; got {self.folder}")
 
-    def digests(self) -> list[Any]:
+    def digests(self, wanted: Iterable[str] = ()) -> list[Any]:
         from ..bench.digest import digests
 
-        return digests(self.load())
+        return digests(self.load(wanted))
 
     def check(self) -> None:
         if not self.folder.is_dir():
@@ -77,8 +81,9 @@ class Table:
 
     records: Records
     table: str = "all"
-    """main, multiwell, synthetic, science, settings, settings-compact, oracles, oracles-compact, controller,
-    reproduction, outside, mechanisms; overview and protocol for whatever protocols are there; or all."""
+    """goals, main, multiwell, synthetic, science, settings, settings-compact, oracles, oracles-compact, controller,
+    memory, horizon, reproduction, outside, mechanisms; overview and protocol for whatever protocols are there;
+    or all."""
     format: Format = "markdown"
     """How it is written."""
     out: Path | None = None
@@ -92,7 +97,8 @@ class Table:
 
         require("table", self.table, ["all", *TABLES, *PER_PROTOCOL])
         with usage_errors():
-            tables = list(self._tables(self.records.digests() if self.table != "mechanisms" else []))
+            wanted = TABLES[self.table].protocols if self.table in TABLES else ()
+            tables = list(self._tables(self.records.digests(wanted) if self.table != "mechanisms" else []))
         texts = [FORMATS[self.format](table) for table in tables]
         if self.format == "csv" and len(texts) > 1:
             texts = [f"# {table.title}\n{text}" for table, text in zip(tables, texts, strict=True)]

@@ -36,7 +36,7 @@ class List:
         wide = console.width >= WIDE
         columns = ("name", "dimensions", "options", "about")
         console.print(_table("Families", families, columns if wide else columns[:-1]), "")
-        console.print(_table("Policies", policies, ("name", "about")), "")
+        console.print(_table("Policies", _by_group(policies), ("name", "N", "about")), "")
         if wide:
             console.print(_table("Methods", methods, ("name", "kind", "about")), "")
         else:
@@ -61,10 +61,12 @@ def list_families() -> list[dict[str, Any]]:
 
 
 def list_policies() -> list[dict[str, Any]]:
-    from ..policy import find_policy
-    from ..policy.find import SHIPPED
+    """One entry for each shipped policy; from its card, since weights take long to read."""
+    from ..policy import load_card
+    from ..policy.find import FOLDER, shipped
 
-    return [{"name": name, "about": _first_sentence(type(find_policy(name)))} for name in SHIPPED]
+    kinds = _policy_classes()
+    return [{"name": name, "about": _first_sentence(kinds[load_card(FOLDER / name)["kind"]])} for name in shipped()]
 
 
 def list_methods() -> list[dict[str, Any]]:
@@ -72,12 +74,15 @@ def list_methods() -> list[dict[str, Any]]:
     from ..baselines import BASELINES
     from ..bench import methods
     from ..peers import PEERS
-    from ..policy import find_policy
+
+    policies = {row["name"]: row["about"] for row in list_policies()}
 
     def about(name: str, kind: str) -> str:
         if kind == "peer":
             return _with_settings(PEERS[name])
-        return _first_sentence(type(find_policy(name)) if kind == "policy" else BASELINES[name].constructor)
+        if name in methods.FITTED:
+            return f"The policy paper-FAMILY-N{methods.FITTED[name]} of the cell's family and dimension"
+        return policies[name] if kind == "policy" else _first_sentence(BASELINES[name].constructor)
 
     kinds = methods.list_methods().items()
     return [{"name": name, "kind": kind, "about": about(name, kind)} for name, kind in kinds]
@@ -123,6 +128,28 @@ def _with_settings(peer: Any) -> str:
     other = [field.name for field in own if getattr(peer, field.name) != field.default]
     settings = ", ".join(f"{name} {getattr(peer, name)}" for name in other)
     return _first_sentence(type(peer)) + (f" ({settings})" if settings else "")
+
+
+def _policy_classes() -> dict[str, type]:
+    from ..policy import PaperPolicy, UniversalPolicy
+
+    return {policy.kind: policy for policy in (PaperPolicy, UniversalPolicy)}
+
+
+def _by_group(policies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Policies that differ in their dimension alone as one, with the dimensions."""
+    from ..policy.find import grouped
+
+    about = {row["name"]: row["about"] for row in policies}
+    groups = grouped(about).items()
+    return [
+        {
+            "name": name,
+            "N": ", ".join(map(str, dimensions)) or "any",
+            "about": about[name.replace("-N", f"-{dimensions[0]}") if dimensions else name],
+        }
+        for name, dimensions in groups
+    ]
 
 
 def _by_kind(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -189,12 +189,12 @@ class _Watch:
 def _check_policy(policy: str) -> None:
     """Refuse a policy that can't be found or read before any call is spent."""
     from ..policy import find_policy
-    from ..policy.find import SHIPPED
+    from ..policy.find import shipped
 
     try:
         find_policy(policy)
     except ValueError as error:
-        hint = did_you_mean(policy, SHIPPED)
+        hint = did_you_mean(policy, shipped())
         raise UsageError(
             f"--policy {policy}: {error}" if not hint else f"no policy is called {policy!r}{hint}"
         ) from error

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import Bounds, differential_evolution
-from scipy.stats import qmc
 
 from ..oracles import Reader
 from .base import AbstractPeer, Start, rounds
@@ -55,4 +54,6 @@ class DifferentialEvolution(AbstractPeer):
     def _population(self, lower: np.ndarray, upper: np.ndarray, rng: np.random.Generator) -> str | np.ndarray:
         if self.members is None:
             return "latinhypercube"
+        from scipy.stats import qmc  # here, as it takes longer to import than all else
+
         return qmc.scale(qmc.LatinHypercube(lower.size, rng=rng).random(self.members), lower, upper)

@@ -1,7 +1,8 @@
 """What SHAPE asks of a policy: to assess a reading, to plan at an event, to control each step.
 
-At each reading, in this order: assess; begin, if the stage's horizon is reached; control, and the step that it drives;
-judge; then follow that step, or remember and leave the stage and take another step instead.
+At each reading, in this order: assess; notice; begin, if something was noticed or the stage's horizon is reached;
+control, and the step that it drives. A provident policy also judges that step before it is spent: it follows it, or
+remembers and leaves the stage and takes another step instead.
 """
 
 import abc
@@ -50,20 +51,34 @@ class AbstractPolicy(eqx.Module):
         """Take in a reading."""
 
     @abc.abstractmethod
-    def begin(self, state: PyTree, plant: Plant, action: StageAction) -> tuple[PyTree, StageAction]:
-        """The stage's horizon is reached: the stage that goes on from here (eq. dp_event_update)."""
+    def notice(self, state: PyTree, plant: Plant, action: StageAction) -> Signals:
+        """What the reading says of this stage."""
+
+    @abc.abstractmethod
+    def begin(
+        self, state: PyTree, plant: Plant, action: StageAction, cause: Int[Array, ""]
+    ) -> tuple[PyTree, StageAction]:
+        """The stage has ended: write memory, and choose the stage that goes on from here (eq. dp_event_update)."""
 
     @abc.abstractmethod
     def control(self, state: PyTree, plant: Plant, action: StageAction) -> Drive:
         """At every reading: the structure of the next step (eq. shape_fast_controller)."""
 
     @abc.abstractmethod
-    def judge(self, state: PyTree, plant: Plant, action: StageAction, result: StepResult) -> Signals:
-        """What the reading, and the step that it leads to, say of this stage."""
-
-    @abc.abstractmethod
     def follow(self, state: PyTree, plant: Plant, action: StageAction, result: StepResult) -> PyTree:
         """Note where the step goes."""
+
+    def share(self, before: PyTree, after: PyTree) -> PyTree:
+        """States of several particles (stacked) after a round, with what they learned merged; here: nothing is."""
+        return after
+
+
+class AbstractProvidentPolicy(AbstractPolicy):
+    """A policy that looks at the step that a reading leads to before it is spent."""
+
+    @abc.abstractmethod
+    def judge(self, state: PyTree, plant: Plant, action: StageAction, result: StepResult) -> Signals:
+        """What the reading, and the step that it leads to, say of this stage."""
 
     def remember(self, state: PyTree, plant: Plant, action: StageAction, leaving: Bool[Array, ""]) -> PyTree:
         """Write memory where the stage is left (eq. dp_memory_write_rule). Apart from `leave`, which is a branch: large
@@ -75,7 +90,3 @@ class AbstractPolicy(eqx.Module):
         self, state: PyTree, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[PyTree, StageAction, Drive]:
         """A signal ends the stage before that step is taken: write memory, choose the next stage and its first step."""
-
-    def share(self, before: PyTree, after: PyTree) -> PyTree:
-        """States of several particles (stacked) after a round, with what they learned merged; here: nothing is."""
-        return after

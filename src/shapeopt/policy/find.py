@@ -2,6 +2,8 @@
 
 import functools
 import os
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,22 @@ from .universal import UniversalPolicy
 from .weights import PolicyFileError, load_policy
 
 FOLDER = Path(__file__).parent / "shipped"
-SHIPPED = tuple(sorted(card.stem for card in FOLDER.glob("*.json")))
+FITTED = re.compile(r"(?P<family>paper-\w+)-(?P<dimension>\d+)(?P<variant>(-[\w-]+)?)")  # for one family and dimension
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the shipped policies."""
+    return tuple(sorted(card.stem for card in FOLDER.glob("*.json")))
+
+
+def grouped(names: Iterable[str]) -> dict[str, list[int]]:
+    """Names with N in place of the dimension -> the dimensions; a policy for any dimension has none."""
+    groups: dict[str, list[int]] = {}
+    for name in names:
+        fitted = FITTED.fullmatch(name)
+        group = groups.setdefault(name if fitted is None else f"{fitted['family']}-N{fitted['variant']}", [])
+        group += [] if fitted is None else [int(fitted["dimension"])]
+    return {name: sorted(groups[name]) for name in sorted(groups, key=lambda name: (bool(groups[name]), name))}
 
 
 def find_policy(policy: str | os.PathLike | AbstractPolicy, noise: float | None = None) -> AbstractPolicy:
@@ -30,21 +47,30 @@ def find_policy(policy: str | os.PathLike | AbstractPolicy, noise: float | None 
 
 
 def _named(name: str | os.PathLike) -> eqx.Module:
-    if name in SHIPPED:
-        return _shipped(str(name))
+    if name in shipped():
+        return _shipped(FOLDER / name)
     try:
-        with jax.enable_x64(True):  # weights keep the precision in which they were saved; the run casts them to its own
-            return load_policy(name)
+        return _load(name)
     except PolicyFileError as error:
         if isinstance(error.__cause__, FileNotFoundError):
-            known = ", ".join(SHIPPED)
             raise ValueError(
-                f"`policy` must be one of {known} or a saved policy's path; got {name!r}: {error}"
+                f"`policy` must be one of {_in_words()} or a saved policy's path; got {name!r}: {error}"
             ) from error
         raise
 
 
+def _load(path: str | os.PathLike) -> eqx.Module:
+    with jax.enable_x64(True):  # weights keep the precision in which they were saved; the run casts them to its own
+        return load_policy(path)
+
+
 @functools.cache
-def _shipped(name: str) -> eqx.Module:
-    policy = load_policy(FOLDER / name)
+def _shipped(stem: Path) -> eqx.Module:
+    policy = _load(stem)
     return policy.pruned() if isinstance(policy, UniversalPolicy) else policy
+
+
+def _in_words() -> str:
+    """The shipped names, those that differ in their dimension alone as one."""
+    sizes = lambda dimensions: f" (N = {', '.join(map(str, dimensions))})" if dimensions else ""  # noqa: E731
+    return ", ".join(name + sizes(dimensions) for name, dimensions in grouped(shipped()).items())

@@ -12,17 +12,22 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ..core import REACH, Cause, Mode
+from ..core import REACH, Mode
 from ..dynamics import DiagonalMetric, ShapedPotential, StepResult, Structure
-from ..events import Signals, StageAction, cause_of
+from ..events import Signals, StageAction
 from ..memory import Archive, make_spatial_memory, spatial_read_size
 from .base import AbstractPolicy, Drive, Plant
 from .paper_networks import (
+    CUES,
     Control,
+    ControllerGains,
     PaperController,
     PaperPlanner,
+    PlannerGains,
+    View,
+    anchor_gain,
     check_integer,
     float_type_of,
     make_network,
@@ -30,11 +35,15 @@ from .paper_networks import (
     norm,
     plain_control,
 )
-from .paper_stage import P_MAX, PaperState, Stage, Survey, in_units
+from .paper_stage import PaperState, Stage, Survey, acting_on
 from .shaping import shaped_potential
 
 BASINS = 16  # slots of the archive; ours
 OBSERVED = 100.0  # the networks see forces and values up to this many units; ours, keeps a cliff from overflowing them
+FARTHEST = 0.5  # longest move of a step per root coordinate: a twentieth of the box; ours
+RISE = 10.0  # cue of f above the best, per unit of value; ours
+FAINT = 1e-3  # smallest ratio of forces that a cue tells from zero; ours
+SHAPING = -2.0  # an untrained policy has e^-2 of the heights of U_mem and V_bar; ours
 
 
 class PaperPolicy(AbstractPolicy):
@@ -44,10 +53,11 @@ class PaperPolicy(AbstractPolicy):
     neither a memory read (mem_dim = 0) nor U_mem and V_bar, as in the no-memory ablation; the archive of basins then
     serves the result alone. The ablations use `event_horizon` 4.
 
-    Departs from the paper: all is in the units of the stage (see `paper_stage`), where the paper takes f as it is. So
-    is the momentum's bound, P_MAX: it shrinks the whole momentum rather than clip each component, and acts as the next
-    step begins, this step being limited by a radius. After a reading that is not finite the plant goes halfway back to
-    the last finite one, or anywhere if there was none. `plan_horizon` and `sample_mode` are off by default.
+    Departs from the paper: what the networks see and say is in units of the stage and of the stiffness that the
+    readings show (see `paper_stage`), where the paper takes f as it is. The momentum's bound, P_MAX, shrinks the whole
+    momentum rather than clip each component, and acts as the next step begins, this step being limited by a radius.
+    After a reading that is not finite the plant goes halfway back to the last finite one, or anywhere if there was
+    none. `plan_horizon` and `sample_mode` are off by default.
     """
 
     kind: ClassVar[str] = "paper"
@@ -61,7 +71,7 @@ class PaperPolicy(AbstractPolicy):
     hidden: int = eqx.field(static=True)
     u_max: float = eqx.field(static=True)
     sample_mode: bool = eqx.field(static=True)  # draw the mode from its probabilities instead of taking the likeliest
-    p_max: float = eqx.field(static=True, default=math.inf)  # in units of f; P_MAX, in the stage's, is the bound
+    p_max: float = eqx.field(static=True, default=math.inf)  # in units of f; P_MAX, a length, is the bound
 
     @staticmethod
     def create(
@@ -92,14 +102,15 @@ class PaperPolicy(AbstractPolicy):
             if not (isinstance(size, (int, float)) and 0 < size < math.inf):
                 raise ValueError(f"`{name}` must be positive and finite; got {size!r}.")
         float_type = float_type_of(dtype)
-        z = 3 * d + 2 + descriptor_size + (spatial_read_size(d) if use_memory else 0)
+        seen = 3 * d + 2 + descriptor_size + (spatial_read_size(d) if use_memory else 0) + CUES
         plan_key, control_key = jax.random.split(key)
-        network = make_network(z, d + len(Mode) + 4, hidden, float_type, plan_key)
-        planner = PaperPlanner(network, d, trust_radius, event_horizon, plan_horizon)
+        network = make_network(seen, d + len(Mode) + 4, hidden, float_type, plan_key)
+        gains = PlannerGains.prior(3 + use_memory, float_type)
+        planner = PaperPlanner(network, gains, d, trust_radius, event_horizon, plan_horizon)
         controller = None
         if use_controller:
-            network = make_network(z + d + len(Mode) + 3, 3 * d + 3 * d * rank + 2, hidden, float_type, control_key)
-            controller = PaperController(network, d, rank, u_max)
+            network = make_network(seen + d + len(Mode) + 3, 3 * d + 3 * d * rank + 2, hidden, float_type, control_key)
+            controller = PaperController(network, ControllerGains.zero(float_type), d, rank, u_max, h)
         return PaperPolicy(
             planner=planner,
             controller=controller,
@@ -151,19 +162,19 @@ class PaperPolicy(AbstractPolicy):
 
     def plan(
         self,
-        observation: Float[Array, " z"],
+        view: View,
         key: PRNGKeyArray | None = None,
         lower: Float[Array, " d"] | float = -REACH,
         upper: Float[Array, " d"] | float = REACH,
     ) -> StageAction:
         """a_s; the key is used only under `sample_mode`."""
-        return self.planner(observation, lower, upper, key if self.sample_mode else None)
+        return self.planner(view, lower, upper, key if self.sample_mode else None)
 
-    def steer(self, observation: Float[Array, " z"], action: StageAction) -> Control:
-        """The structure of the next step and kappa_loc, in the stage's units."""
+    def steer(self, view: View, action: StageAction) -> Control:
+        """The structure of the next step and kappa_loc."""
         if self.controller is None:
-            return plain_control(action)
-        return self.controller(observation, action)
+            return plain_control(view, action, self.h)
+        return self.controller(view, action)
 
     def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[PaperState, StageAction]:
         if q.size != self.planner.d:
@@ -190,62 +201,62 @@ class PaperPolicy(AbstractPolicy):
         survey = state.survey.after(plant)
         return replace(state, survey=survey, stage=state.stage.after(plant, survey.scales()))
 
-    def begin(self, state: PaperState, plant: Plant, action: StageAction) -> tuple[PaperState, StageAction]:
-        """The clock's event (eq. dp_next_event_time)."""
-        over = jnp.ones((), jnp.int32)
-        cause = cause_of(self._signals(state, plant), over, over)
-        return self._event(state.written(plant, action.mode, cause), plant)
+    def notice(self, state: PaperState, plant: Plant, action: StageAction) -> Signals:
+        return state.stage.signals(plant, state.momentum(plant, self.h)[1])
+
+    def begin(
+        self, state: PaperState, plant: Plant, action: StageAction, cause: Int[Array, ""]
+    ) -> tuple[PaperState, StageAction]:
+        """Write memory, freeze the units, plan (Algorithm alg:dp_event_interface)."""
+        state = state.written(plant, action.mode, cause)
+        state = replace(state, stage=Stage.opened(state.survey.scales(), plant.f), stages=state.stages + 1)
+        mode_key = state.draw_key(0) if self.sample_mode else None
+        planned = self.plan(self._view(state, plant), mode_key, plant.lower, plant.upper)
+        anchor = jnp.where(plant.finite, planned.anchor, _refuge(state, plant))
+        return state, eqx.tree_at(lambda a: a.anchor, planned, anchor)
 
     def control(self, state: PaperState, plant: Plant, action: StageAction) -> Drive:
-        """The controller's structure in units of f; after a reading that is not finite, a move to the anchor."""
-        scales, (kept, _) = state.stage.scales, state.momentum(plant)
-        structure, kappa_loc = self.steer(self._observation(state, plant), action)
-        kappa = scales.force * (action.kappa + kappa_loc)  # eq. dp_goal_gain_split
+        """The controller's step in units of f; after a reading that is not finite, a move to the anchor."""
+        scales, (kept, _) = state.stage.scales, state.momentum(plant, self.h)
+        chosen = self.steer(self._view(state, plant), action)
+        kappa = anchor_gain(chosen, action)
         archive = state.archive if self.use_memory else None
-        potential = shaped_potential(action.anchor, kappa, archive, scales.value, action.mode)
-        radius = jnp.full_like(kappa, self.h * P_MAX * plant.q.size**0.5)
-        drive = Drive(in_units(structure, scales.force, kept), potential, radius)
+        heights = jnp.exp(SHAPING + 2.0 * jnp.tanh(self.planner.gains.shaping.astype(kappa.dtype)))
+        potential = shaped_potential(action.anchor, kappa, archive, scales.value, action.mode, heights)
+        radius = jnp.full_like(kappa, FARTHEST * plant.q.size**0.5)
+        drive = Drive(acting_on(chosen.structure, kept), potential, radius)
         return jax.tree.map(lambda a, b: jnp.where(plant.finite, a, b), drive, self._retreat(drive, scales.force))
-
-    def judge(self, state: PaperState, plant: Plant, action: StageAction, result: StepResult) -> Signals:
-        return self._signals(state, plant)
 
     def follow(self, state: PaperState, plant: Plant, action: StageAction, result: StepResult) -> PaperState:
         return replace(state, trusted=state.stage.scales.known & plant.finite)
 
-    def remember(self, state: PaperState, plant: Plant, action: StageAction, leaving: Bool[Array, ""]) -> PaperState:
-        cause = jnp.where(leaving, int(Cause.STALL), int(Cause.NONE))  # all signals count as a stall
-        return state.written(plant, action.mode, cause)
-
-    def leave(
-        self, state: PaperState, plant: Plant, action: StageAction, cause: Int[Array, ""]
-    ) -> tuple[PaperState, StageAction, Drive]:
-        state, action = self._event(state, plant)
-        anchor = jnp.where(plant.finite, action.anchor, _refuge(state, plant))
-        action = eqx.tree_at(lambda a: a.anchor, action, anchor)
-        return state, action, self.control(state, plant, action)
-
-    def _signals(self, state: PaperState, plant: Plant) -> Signals:
-        return state.stage.signals(plant, state.momentum(plant)[1])
-
-    def _observation(self, state: PaperState, plant: Plant) -> Float[Array, " z"]:
-        scales, (_, p) = state.stage.scales, state.momentum(plant)
-        f = jnp.clip((plant.f - scales.shift) / scales.value, -OBSERVED, OBSERVED)
+    def _view(self, state: PaperState, plant: Plant) -> View:
+        """What the networks see of a reading."""
+        survey, scales, (_, p) = state.survey, state.stage.scales, state.momentum(plant, self.h)
+        rise = (plant.f - scales.shift) / scales.value
+        f = jnp.clip(rise, -OBSERVED, OBSERVED)
         g = jnp.clip(plant.g / scales.force, -OBSERVED, OBSERVED)
-        return self.observe(plant.q, p, f, g, None if state.memory is None else state.memory.read(plant.q))
-
-    def _event(self, state: PaperState, plant: Plant) -> tuple[PaperState, StageAction]:
-        """Freeze the units and plan, once memory is written (Algorithm alg:dp_event_interface)."""
-        state = replace(state, stage=Stage.opened(state.survey.scales(), plant.f), stages=state.stages + 1)
-        mode_key = state.draw_key(0) if self.sample_mode else None
-        return state, self.plan(self._observation(state, plant), mode_key, plant.lower, plant.upper)
+        stiffness = survey.log_stiffness()
+        strength = norm(g) / plant.q.size**0.5
+        cues = [RISE * rise, jnp.log(strength + FAINT), jnp.mean(stiffness[1] - stiffness[0])]
+        memory = None if state.memory is None else state.memory.read(plant.q)
+        directions = [-plant.q, -g, p, *([survey.best_place - plant.q] if self.use_memory else [])]
+        return View(
+            self.observe(plant.q, p, f, g, memory),
+            jnp.stack([jnp.ones_like(rise), 2.0 * plant.spent - 1.0, *(jnp.clip(cue, -2.0, 2.0) for cue in cues)]),
+            jnp.stack(directions),
+            stiffness,
+            scales.force,
+            jnp.minimum(strength, 1.0),
+        )
 
     def _retreat(self, drive: Drive, kappa: Float[Array, ""]) -> Drive:
         """One step onto the anchor, all momentum dissipated: M = h^2 kappa I and nothing else (design, escape)."""
         old, q_bar = drive.structure, drive.potential.q_bar
         metric, zero = DiagonalMetric(jnp.ones_like(q_bar) / (self.h**2 * kappa)), jnp.zeros_like(kappa)
         still = jnp.zeros_like(q_bar)
-        structure = Structure(metric, old.skew, old.dissipation, jnp.ones_like(kappa), zero, zero, still, zero)
+        port = (None, None) if old.u_shp is None else (still, zero)
+        structure = Structure(metric, old.skew, old.dissipation, jnp.ones_like(kappa), zero, zero, *port)
         flat = jax.tree.map(jnp.zeros_like, (drive.potential.memory, drive.potential.barrier))
         return Drive(structure, ShapedPotential(q_bar, kappa, *flat), jnp.full_like(kappa, jnp.inf))
 

@@ -43,11 +43,14 @@ def shaped_potential(
     archive: Archive | None,
     unit: Float[Array, ""],
     mode: Int[Array, ""],
+    heights: Float[Array, " 2"] | tuple[float, float] = (1.0, 1.0),
 ) -> ShapedPotential:
-    """U_shp of a stage; the anchor alone where there is no archive. `kappa` and `unit` are in units of f."""
+    """U_shp of a stage; the anchor alone where there is no archive. `kappa` and `unit` are in units of f; `heights`
+    multiply those of U_mem and V_bar."""
     if archive is None:
         return ShapedPotential.anchored(anchor, kappa)
-    return ShapedPotential(anchor, kappa, repulsion(archive, unit), barrier(archive, unit, mode == Mode.ESCAPE))
+    memory, bar = repulsion(archive, heights[0] * unit), barrier(archive, heights[1] * unit, mode == Mode.ESCAPE)
+    return ShapedPotential(anchor, kappa, memory, bar)
 
 
 def _centres(archive: Archive, heights: Float[Array, " A"], width: float) -> Centres:

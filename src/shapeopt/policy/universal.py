@@ -17,7 +17,7 @@ from ..core import REACH, Cause, Mode
 from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPotential, StepResult, Structure
 from ..events import Signals, StageAction
 from ..memory import Archive
-from .base import AbstractPolicy, Drive, Plant
+from .base import AbstractProvidentPolicy, Drive, Plant
 from .draws import draw
 from .drift import STEP, Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
@@ -57,7 +57,7 @@ class StageMetric(AbstractMetric):
         return jax.lax.cond(self.refining, lambda: self.secant.solve(v), lambda: self.diagonal.solve(v))
 
 
-class UniversalPolicy(AbstractPolicy):
+class UniversalPolicy(AbstractProvidentPolicy):
     """Planner and controller for any d.
 
     Departs from the paper: one policy for every dimension, secant metric, moves by earned credit, hopeless and revisit.
@@ -144,7 +144,13 @@ class UniversalPolicy(AbstractPolicy):
         base, base_f = jnp.where(lower, plant.q, state.base), jnp.where(lower, plant.f, state.base_f)
         return replace(state, line=line, drift=drift, same=same, base=base, base_f=base_f)
 
-    def begin(self, state: UniversalState, plant: Plant, action: StageAction) -> tuple[UniversalState, StageAction]:
+    def notice(self, state: UniversalState, plant: Plant, action: StageAction) -> Signals:
+        """Nothing: every sign that ends a stage is judged together with the step."""
+        return Signals.none()
+
+    def begin(
+        self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
+    ) -> tuple[UniversalState, StageAction]:
         """After an escape: refine, or settle first where the move or the noise asks for it; after settling: refine."""
         settle = (action.mode == Mode.ESCAPE) & plant.finite & (state.kind == SETTLE) & (state.escapes > 0)
         line = state.line.opened(plant, ~settle)

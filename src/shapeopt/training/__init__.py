@@ -1,11 +1,11 @@
 """Training: teacher, losses, unroll, estimators, phases, runs."""
 
-from .config import PRESETS, Estimation, Precision, TrainConfig, read_toml, write_toml
+from .config import PRESETS, Estimation, Precision, TrainConfig, read_config, write_toml
 from .curriculum import Curriculum
 from .estimators import AbstractEstimator, AbstractProblem, Backpropagation, EvolutionStrategy, Reuse
 from .losses import LossWeights
 from .teacher import Label, ProbeTeacher
-from .trainer import Progress, Trained, train
+from .trainer import Progress, Trained, train, untrained
 
 __all__ = [
     "PRESETS",
@@ -23,7 +23,8 @@ __all__ = [
     "Reuse",
     "TrainConfig",
     "Trained",
-    "read_toml",
+    "read_config",
     "train",
+    "untrained",
     "write_toml",
 ]

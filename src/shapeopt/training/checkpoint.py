@@ -22,24 +22,25 @@ class CheckpointError(ValueError):
 
 
 def save_checkpoint(path: Path, arrays: PyTree, progress: dict[str, Any]) -> None:
-    """Replace the checkpoint at `path`."""
+    """Replace the checkpoint at `path`; where that fails, the old one stays."""
     named = {name: np.asarray(_plain(leaf), order="C") for name, leaf in _named(arrays)}
-    blob = safetensors.numpy.save(named, metadata={"progress": json.dumps(progress, sort_keys=True)})
-    temporary = path.with_name(path.name + ".part")
-    with temporary.open("wb") as file:
-        file.write(blob)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    replace_file(path, safetensors.numpy.save(named, metadata={"progress": json.dumps(progress, sort_keys=True)}))
 
 
-def load_checkpoint(path: Path, like: PyTree) -> tuple[PyTree, dict[str, Any]]:
-    """The arrays in the shape of `like`, bit for bit, and the progress."""
+def read_progress(blob: bytes, path: Path) -> dict[str, Any]:
+    """The progress in the bytes of a checkpoint; `path` is for the message."""
     try:
-        with safetensors.safe_open(path, framework="numpy") as file:
-            progress = json.loads(file.metadata()["progress"])
-            stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (safetensors.SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
+        header = json.loads(blob[8 : 8 + int.from_bytes(blob[:8], "little")])
+        return json.loads(header["__metadata__"]["progress"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path} is no valid checkpoint: {error}.") from error
+
+
+def restore(blob: bytes, path: Path, like: PyTree) -> PyTree:
+    """The arrays in the bytes of a checkpoint, bit for bit, in the shape of `like`; `path` is for the message."""
+    try:
+        stored = safetensors.numpy.load(blob)
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is no valid checkpoint: {error}.") from error
     expected = dict(_named(like))
     if stored.keys() != expected.keys():
@@ -48,7 +49,21 @@ def load_checkpoint(path: Path, like: PyTree) -> tuple[PyTree, dict[str, Any]]:
         if (stored[name].shape, stored[name].dtype) != (_plain(leaf).shape, _plain(leaf).dtype):
             raise CheckpointError(f"{path}: {name} has another shape or dtype than in this run.")
     leaves = [_like(stored[name], leaf) for name, leaf in _named(like)]
-    return jax.tree.unflatten(jax.tree.structure(like), leaves), progress
+    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write beside `path`, then rename over it; leaves nothing half written."""
+    temporary = path.with_name(path.name + ".part")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _named(tree: PyTree) -> list[tuple[str, Any]]:

@@ -1,21 +1,28 @@
 """What a training run is: one frozen dataclass, its presets, and its TOML file."""
 
+import difflib
+import json
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from types import MappingProxyType, NoneType
+from typing import Any, get_args, get_type_hints
 
+from jax.sharding import Mesh
 from jaxtyping import PRNGKeyArray
 
+from ..core.attribute import built, load_attribute
+from ..policy.find import find_policy
 from ..policy.paper import PaperPolicy
+from ..policy.weights import cast_policy
 from ..tasks import AbstractFamily, StartLaw, make_family
 from .curriculum import Curriculum, Grade, grades_of
 from .estimators import AbstractEstimator, Backpropagation, EvolutionStrategy, Reuse
-from .phases import Plan
+from .losses import OUTCOME_WEIGHTS, PAPER_WEIGHTS
+from .phases import Part, Plan
 from .sensing import Sensing
 
 
@@ -24,6 +31,13 @@ class Estimation(Enum):
 
     BACKPROPAGATION = "backpropagation"
     EVOLUTION = "evolution"
+
+
+class Aim(Enum):
+    """What the loss of phase III weighs."""
+
+    PAPER = "paper"  # tab. shape_loss_weights
+    OUTCOME = "outcome"  # the best value, a little of the last, and nothing else; the teacher is not asked
 
 
 class Precision(Enum):
@@ -44,7 +58,7 @@ class TrainConfig:
     Departs from the paper: it gives neither a length of phase II nor learning rates, clipping, or a rule to stop.
     """
 
-    family: str = "rastrigin"
+    family: str = "rastrigin"  # a name, or package.module:Attribute
     dimension: int = 2
     law: StartLaw = StartLaw.PAPER
     rotated: bool | None = None
@@ -58,6 +72,7 @@ class TrainConfig:
     event_horizon: int = 6  # paper; its ablations use 4
     use_controller: bool = True
     use_memory: bool = True
+    start: str | None = None  # a policy, shipped or saved, to go on from; None: random weights
     # the schedule
     seed: int = 0
     batch: int = 64
@@ -70,6 +85,9 @@ class TrainConfig:
     controller_rate: float = 1e-3
     planner_rate: float = 1e-3
     joint_rate: float = 3e-4
+    decay: bool = False  # whether the rate of phase III falls to a twentieth over the run
+    aim: Aim = Aim.PAPER
+    trained: Part = Part.ALL
     # the estimator of phase III
     estimator: Estimation = Estimation.BACKPROPAGATION
     windows: int = 1
@@ -109,15 +127,22 @@ class TrainConfig:
         return next(grade for grade in grades_of(self.curriculum, full) if progress < grade.until)
 
     def make_family(self, grade: Grade) -> AbstractFamily:
-        return make_family(grade.family, self.dimension, grade.law, self.rotated, self.varied)
+        """The family of a grade; one of a user's own has its own dimension and starts."""
+        if ":" not in grade.family:
+            return make_family(grade.family, self.dimension, grade.law, self.rotated, self.varied)
+        found = load_family(grade.family)
+        if found.dimension != self.dimension:
+            raise ValueError(f"`dimension` must be {found.dimension}, that of {grade.family}; got {self.dimension}.")
+        return found
 
     def make_estimator(self) -> AbstractEstimator:
         if self.estimator is Estimation.EVOLUTION:
-            return EvolutionStrategy(self.noise_scale, self.pairs, self.reuse)
+            return EvolutionStrategy(sigma=self.noise_scale, pairs=self.pairs, reuse=self.reuse, clip=self.clip)
         return Backpropagation(self.clip)
 
     def make_policy(self, key: PRNGKeyArray) -> PaperPolicy:
-        return PaperPolicy.create(
+        """The policy before the first update."""
+        fresh = PaperPolicy.create(
             self.dimension,
             key,
             rank=self.rank,
@@ -127,8 +152,9 @@ class TrainConfig:
             hidden=self.hidden,
             dtype=self.precision.value,
         )
+        return fresh if self.start is None else cast_policy(_like(fresh, self.start), self.precision.value)
 
-    def plan(self, epoch: int, family: AbstractFamily | None = None) -> Plan:
+    def plan(self, epoch: int, family: AbstractFamily | None = None, mesh: Mesh | None = None) -> Plan:
         """The updates of an epoch; `family` replaces the one that the configuration names."""
         grade = self.grade(epoch)
         return Plan(
@@ -141,15 +167,42 @@ class TrainConfig:
             controller_rate=self.controller_rate,
             planner_rate=self.planner_rate,
             joint_rate=self.joint_rate,
+            joint_weights=OUTCOME_WEIGHTS if self.aim is Aim.OUTCOME else PAPER_WEIGHTS,
+            decay=max(self.epochs * self.joint_updates, 1) if self.decay else None,
+            trained=self.trained,
             constant_forces=self.constant_forces,
             remat=self.remat,
+            mesh=mesh,
         )
+
+
+def load_family(name: str) -> AbstractFamily:
+    """A user's own family, `package.module:Attribute`: a family, or a class or function that needs no argument."""
+    found = load_attribute(name, "family")
+    family = built(found, AbstractFamily)
+    if not isinstance(family, AbstractFamily):
+        raise ValueError(f"`family` must name a family, or what makes one without arguments; {name!r} is {found!r}.")
+    return family
+
+
+def _like(fresh: PaperPolicy, name: str) -> PaperPolicy:
+    """The policy called `name`, which must have the settings of `fresh`; its precision may be another."""
+    found = find_policy(name)
+    if not isinstance(found, PaperPolicy):
+        raise ValueError(f"`start` must be a paper policy; {name!r} is of the kind {getattr(found, 'kind', '?')!r}.")
+    theirs, ours = found.settings, fresh.settings
+    other = [
+        f"{key} {theirs[key]} instead of {ours[key]}" for key in ours if key != "dtype" and theirs[key] != ours[key]
+    ]
+    if other:
+        raise ValueError(f"`start` must be a policy with this run's settings; {name!r} has {', '.join(other)}.")
+    return found
 
 
 # dimension, epochs, hidden width, evaluated runs; tab. app:shape_training_specs
 PAPER_SPECS = ((2, 500, 32, 128), (20, 800, 64, 64), (100, 1000, 128, 32), (500, 1000, 128, 32))
 # dimension, epochs, readings of a run (those of the `paper` protocol), batch; ours, some minutes on two cores each
-SMALL_SPECS = ((2, 150, 48, 64), (20, 120, 48, 32), (100, 80, 56, 16), (500, 30, 64, 8))
+SMALL_SPECS = ((2, 150, 48, 64), (20, 150, 48, 32), (100, 120, 56, 16), (500, 80, 64, 8))
 
 
 def _presets() -> Mapping[str, TrainConfig]:
@@ -163,7 +216,20 @@ def _presets() -> Mapping[str, TrainConfig]:
             epochs=epochs,
             readings=readings,
             batch=batch,
-            validation_tasks=64,
+            controller_pretrain=50,
+            planner_pretrain=50,
+            controller_updates=0,
+            joint_updates=1,
+            controller_rate=1e-2,
+            planner_rate=1e-2,
+            joint_rate=5e-2,
+            decay=True,
+            aim=Aim.OUTCOME,
+            trained=Part.GAINS,
+            estimator=Estimation.EVOLUTION,
+            noise_scale=0.1,
+            pairs=16,
+            validation_tasks=max(64, 8 * batch),
             validation_readings=readings,
         )
         for d, epochs, readings, batch in SMALL_SPECS
@@ -177,9 +243,15 @@ def write_toml(path: Path, config: TrainConfig) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-def read_toml(path: Path) -> TrainConfig:
-    """The configuration of a TOML file; what it leaves out has its default."""
-    return from_plain(tomllib.loads(path.read_text()))
+def read_config(path: Path) -> TrainConfig:
+    """The configuration of a TOML file (what it leaves out has its default), or of a trained policy's card."""
+    text = path.read_text()
+    if path.suffix != ".json":
+        return from_plain(tomllib.loads(text))
+    card = json.loads(text)
+    if not isinstance(card, dict) or "schedule" not in card.get("about", {}):
+        raise ValueError(f"{path} is no card of a trained policy: it has no schedule.")
+    return from_plain(card["about"]["schedule"])
 
 
 def to_plain(config: TrainConfig) -> dict[str, Any]:
@@ -190,23 +262,26 @@ def to_plain(config: TrainConfig) -> dict[str, Any]:
 
 def from_plain(table: Mapping[str, Any]) -> TrainConfig:
     """The configuration that `to_plain` wrote; ValueError for a name or a type that it does not have."""
-    defaults = {field.name: field.default for field in fields(TrainConfig)}
-    if unknown := sorted(table.keys() - defaults.keys()):
-        raise ValueError(f"A configuration has no {', '.join(f'`{name}`' for name in unknown)}.")
-    return TrainConfig(**{name: _typed(name, value, defaults[name]) for name, value in table.items()})
+    types = get_type_hints(TrainConfig)
+    for name in table:
+        if name not in types:
+            close = difflib.get_close_matches(name, types, n=1)
+            raise ValueError(f"A configuration has no `{name}`" + (f"; did you mean `{close[0]}`?" if close else "."))
+    return TrainConfig(**{name: _typed(name, value, types[name]) for name, value in table.items()})
 
 
-def _typed(name: str, value: Any, default: Any) -> Any:
-    if isinstance(default, Enum):
+def _typed(name: str, value: Any, kind: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, Enum):
         try:
-            return type(default)(value)
+            return kind(value)
         except ValueError as error:
-            known = ", ".join(repr(member.value) for member in type(default))
+            known = ", ".join(repr(member.value) for member in kind)
             raise ValueError(f"`{name}` must be one of {known}; got {value!r}.") from error
-    if isinstance(default, float) and type(value) is int:
+    if kind is float and type(value) is int:
         return float(value)
-    if default is not None and type(value) is not type(default):
-        raise ValueError(f"`{name}` must be of type {type(default).__name__}; got {value!r}.")
+    if type(value) not in (get_args(kind) or (kind,)):
+        words = " or ".join("nothing" if t is NoneType else t.__name__ for t in get_args(kind) or (kind,))
+        raise ValueError(f"`{name}` must be of type {words}; got {value!r}.")
     return value
 
 
@@ -215,7 +290,7 @@ def _toml(value: Any) -> str:
         return f'"{value.value}"'
     if isinstance(value, bool):
         return str(value).lower()
-    return f'"{value}"' if isinstance(value, str) else repr(value)  # names of families need no escapes
+    return json.dumps(value) if isinstance(value, str) else repr(value)  # JSON's escapes are TOML's
 
 
 def _require_at_least(name: str, value: int, least: int) -> None:

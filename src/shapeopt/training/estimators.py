@@ -5,6 +5,7 @@ time and keep their runs alive in between, with noise that persists or is reused
 """
 
 import abc
+import math
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -39,35 +40,47 @@ class Estimate(NamedTuple):
 
 
 class AbstractEstimator(eqx.Module):
-    """Estimates the gradient of a problem's loss; some estimators keep runs alive from one estimate to the next."""
+    """Estimates the gradient of a problem's loss, shortened to the norm `clip` (infinite: never).
+
+    Some estimators keep runs alive from one estimate to the next.
+    """
+
+    clip: eqx.AbstractVar[float]
+
+    def __check_init__(self):
+        if not self.clip > 0:
+            raise ValueError(f"`clip` must be positive; got {self.clip}.")
+
+    def estimate(
+        self, problem: AbstractProblem, params: PyTree, state: PyTree, key: PRNGKeyArray
+    ) -> tuple[PyTree, Estimate]:
+        """The next estimate."""
+        state, found = self.differentiate(problem, params, state, key)
+        return state, found._replace(gradient=shortened(found.gradient, self.clip))
 
     @abc.abstractmethod
     def init(self, problem: AbstractProblem, params: PyTree, key: PRNGKeyArray) -> PyTree:
         """What the first estimate needs; None where nothing is kept."""
 
     @abc.abstractmethod
-    def estimate(
+    def differentiate(
         self, problem: AbstractProblem, params: PyTree, state: PyTree, key: PRNGKeyArray
     ) -> tuple[PyTree, Estimate]:
-        """The next estimate."""
+        """The next estimate at its full length."""
 
 
 class Backpropagation(AbstractEstimator):
-    """Reverse mode through a whole episode, with no derivative across windows, shortened to the norm `clip`.
+    """Reverse mode through a whole episode, with no derivative across windows.
 
     Departs from the paper: it trains by backpropagation and says neither whether it cuts nor whether it clips.
     """
 
     clip: float = 1.0  # ours: a chaotic rollout's gradient is long in a direction that means little
 
-    def __check_init__(self):
-        if not self.clip > 0:
-            raise ValueError(f"`clip` must be positive; got {self.clip}.")
-
     def init(self, problem: AbstractProblem, params: PyTree, key: PRNGKeyArray) -> None:
         return None
 
-    def estimate(
+    def differentiate(
         self, problem: AbstractProblem, params: PyTree, state: None, key: PRNGKeyArray
     ) -> tuple[None, Estimate]:
         def loss(params: PyTree) -> tuple[Scalar, PyTree]:
@@ -79,7 +92,7 @@ class Backpropagation(AbstractEstimator):
             return jnp.sum(values), jax.tree.map(lambda rows: jnp.sum(rows, axis=0), auxs)
 
         (value, aux), gradient = jax.value_and_grad(loss, has_aux=True)(params)
-        return None, Estimate(value, shortened(gradient, self.clip), aux)
+        return None, Estimate(value, gradient, aux)
 
 
 BACKPROPAGATION = Backpropagation()
@@ -88,8 +101,8 @@ BACKPROPAGATION = Backpropagation()
 class Reuse(Enum):
     """What becomes of a pair's noise when a new window of its episode begins."""
 
-    PERSISTENT = "persistent"  # new noise, and the sum of all so far is credited (PES)
-    REUSED = "reused"  # the episode's first noise again (NRES): a whole episode then is the plain method
+    PERSISTENT = "persistent"  # new noise, and the sum of all so far is credited (PES: Vicol et al., ICML 2021)
+    REUSED = "reused"  # the episode's first noise again (NRES: Li et al., NeurIPS 2023)
 
 
 class Pairs(NamedTuple):
@@ -106,14 +119,18 @@ class EvolutionStrategy(AbstractEstimator):
         gradient = mean over pairs of  xi (L(theta + eps) - L(theta - eps)) / (2 sigma^2)
 
     eps ~ N(0, sigma^2 I). PERSISTENT draws eps anew for each window and xi is their sum over the episode so far; REUSED
-    keeps eps for the episode, and xi = eps. With one window an episode both are the plain method.
+    keeps eps for the episode, and xi = eps. Over an episode at unchanged theta the estimates sum to an unbiased
+    gradient of a smoothed loss: E L(theta + eps_1, ..., theta + eps_W), a perturbation for each window, or
+    E L(theta + eps), where the sum is the plain method's. With one window an episode both are the plain method.
 
-    Departs from the paper: it only backpropagates.
+    Departs from the paper: it only backpropagates. Departs from Vicol et al. and Li et al.: all pairs are in the same
+    window, where theirs are spread over the episode.
     """
 
     sigma: float = 0.01
     pairs: int = eqx.field(static=True, default=4)
     reuse: Reuse = eqx.field(static=True, default=Reuse.REUSED)
+    clip: float = math.inf
 
     def __check_init__(self):
         if not self.sigma > 0:
@@ -127,13 +144,13 @@ class EvolutionStrategy(AbstractEstimator):
         noise = jax.tree.map(lambda leaf: jnp.zeros((self.pairs, *leaf.shape), leaf.dtype), params)
         return Pairs(self._starts(problem, params, key), noise, jnp.zeros((), jnp.int32))
 
-    def estimate(
+    def differentiate(
         self, problem: AbstractProblem, params: PyTree, state: Pairs | None, key: PRNGKeyArray
     ) -> tuple[Pairs | None, Estimate]:
         start_key, noise_key = jax.random.split(key)
         drawn = self._draw(params, noise_key)
-        fresh = Pairs(self._starts(problem, params, start_key), drawn, jnp.zeros((), jnp.int32))
-        held = fresh if state is None else _where(state.window == 0, fresh, state)
+        fresh = lambda: Pairs(self._starts(problem, params, start_key), drawn, jnp.zeros((), jnp.int32))  # noqa: E731
+        held = fresh() if state is None else jax.lax.cond(state.window == 0, fresh, lambda: state)
         if self.reuse is Reuse.REUSED or state is None:
             used, credited = held.noise, held.noise
         else:
@@ -161,7 +178,8 @@ class EvolutionStrategy(AbstractEstimator):
         return jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), starts)
 
     def _advance(self, problem: AbstractProblem, params: PyTree, noise: PyTree, carries: PyTree) -> Any:
-        """One window of every run, one after another, so that branches stay branches."""
+        """One window of every run, one after another: batched, every branch becomes work at every reading, and an
+        estimate of the paper's policy took 1.7 to 2 times as long (d = 2 and 20)."""
 
         def one(run: tuple[Scalar, PyTree, PyTree]) -> tuple[PyTree, Scalar, PyTree]:
             sign, eps, carry = run
@@ -201,16 +219,14 @@ def gradient_spread(
 
 
 def length(gradient: PyTree) -> Scalar:
-    """Euclidean norm over all leaves."""
-    squares = [jnp.sum(leaf**2) for leaf in jax.tree.leaves(gradient)]
-    return jnp.sqrt(jnp.sum(jnp.stack(squares)))
+    """Euclidean norm over all leaves; a long finite gradient does not overflow, one that is not finite shows."""
+    leaves = jax.tree.leaves(gradient)
+    size = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in leaves]))
+    unit = jnp.where(size > 0, size, 1.0)
+    return size * jnp.sqrt(sum((jnp.sum((leaf / unit) ** 2) for leaf in leaves), jnp.zeros_like(size)))
 
 
 def shortened(gradient: PyTree, limit: float) -> PyTree:
-    """The gradient, no longer than `limit`; not finite where it was not."""
-    factor = limit / jnp.maximum(length(gradient), limit)
+    """The gradient, no longer than `limit`, which may be infinite; not finite where it was not."""
+    factor = 1.0 / jnp.maximum(length(gradient) / limit, 1.0)
     return jax.tree.map(lambda leaf: factor.astype(leaf.dtype) * leaf, gradient)
-
-
-def _where(condition: Array, new: PyTree, old: PyTree) -> PyTree:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

@@ -3,13 +3,18 @@
 In the run's folder: `config.toml`, `log.jsonl` (a line an update, a line a validation), `checkpoint.safetensors`, and
 at the end `policy.safetensors` with its card `policy.json`. A run that was killed goes on from its checkpoint when it
 is started again, and ends in the same weights, byte for byte: update n draws from fold_in(key, n) alone.
+
+Where there are several devices or processes, the tasks are divided over them (see `parallel`).
 """
 
 import json
 import math
+import platform
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +25,16 @@ from jaxtyping import PRNGKeyArray, PyTree
 from ..policy.paper import PaperPolicy
 from ..policy.weights import save_policy
 from ..tasks import AbstractFamily
-from .checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from . import parallel
+from .checkpoint import CheckpointError, read_progress, replace_file, restore, save_checkpoint
+from .command import differences, remake
 from .config import Precision, TrainConfig, to_plain, write_toml
 from .curriculum import Grade
 from .phases import Learner, Outcome, Phases, make_phases, split_policy
 
 CONTROLLER, PLANNER, JOINT = "controller", "planner", "joint"
+PACKAGES = ("shapeopt", "jax", "jaxlib", "equinox", "optax", "numpy")
+SILENT = "another process ended or can't be reached: no update within {} s"
 POLICY_STREAM, ESTIMATOR_STREAM, VALIDATION_STREAM, UPDATE_STREAM = range(4)
 
 
@@ -47,6 +56,7 @@ class Progress(NamedTuple):
     loss: float
     terms: dict[str, float]
     validation: float
+    best: float  # validation
     per_second: float
     seconds_left: float
 
@@ -72,7 +82,7 @@ class Trained(NamedTuple):
     learner: Learner
 
 
-Onlooker = Callable[[Progress], None]
+Onlooker = Callable[[Progress], bool | None]  # True asks the run to stop
 
 
 def schedule(config: TrainConfig) -> Iterator[Update]:
@@ -89,36 +99,66 @@ def schedule(config: TrainConfig) -> Iterator[Update]:
             index += 1
 
 
+def untrained(config: TrainConfig) -> PaperPolicy:
+    """The policy with which a run of `config` begins."""
+    return config.make_policy(jax.random.fold_in(jax.random.key(config.seed), POLICY_STREAM))
+
+
 def train(
     config: TrainConfig, folder: Path, family: AbstractFamily | None = None, onlooker: Onlooker | None = None
 ) -> Trained:
-    """Train, or go on training, in `folder`; `family` replaces the one that the configuration names."""
-    with jax.enable_x64(config.precision is Precision.DOUBLE):
-        return _Run(config, folder, family, onlooker).finish()
+    """Train, or go on training, in `folder`; `family` replaces the one that the configuration names.
+
+    When the onlooker asks to stop, the checkpoint is brought up to date and KeyboardInterrupt is raised.
+    """
+    silent = SILENT.format(parallel.SECONDS_SILENT)
+    clock = parallel.Clock(parallel.SECONDS_SILENT, silent) if jax.process_count() > 1 else None
+    with jax.enable_x64(config.precision is Precision.DOUBLE), clock or nullcontext():
+        try:
+            return _Run(config, folder, family, onlooker, clock).finish()
+        except (ValueError, RuntimeError) as error:
+            if parallel.lost(error):
+                reason = str(error).partition("\n")[0]
+                raise parallel.LostProcessError(f"another process ended or can't be reached: {reason}") from error
+            raise
 
 
 class _Run:
     """A run under way."""
 
     def __init__(
-        self, config: TrainConfig, folder: Path, family: AbstractFamily | None, onlooker: Onlooker | None
+        self,
+        config: TrainConfig,
+        folder: Path,
+        family: AbstractFamily | None,
+        onlooker: Onlooker | None,
+        clock: parallel.Clock | None,
     ) -> None:
         self.config, self.folder, self.family, self.onlooker = config, folder, family, onlooker
+        self.clock, self.mesh, self.writes = clock, parallel.task_mesh(), parallel.is_writer()
+        for name in ("batch", "validation_tasks"):
+            parallel.check_divisible(self.mesh, name, getattr(config, name))
+        parallel.check_agreement("config", str(to_plain(config)))
         self.key = jax.random.key(config.seed)
         self.tally, self.began = Tally(), time.perf_counter()
         self._made: dict[Grade, Phases] = {}
-        params, self.static = split_policy(config.make_policy(self._stream(POLICY_STREAM)))
-        phases = self._phases(-1)
-        self.learner: Learner = phases.init(params, self._stream(ESTIMATOR_STREAM))
-        self.best: PyTree = params
-        folder.mkdir(parents=True, exist_ok=True)
         self.checkpoint, self.log = folder / "checkpoint.safetensors", folder / "log.jsonl"
-        if self.checkpoint.exists():
-            self._resume()
-        else:
+        params, self.static = split_policy(untrained(config))
+        phases = self._phases(-1)
+        if self.writes:
+            folder.mkdir(parents=True, exist_ok=True)
+        stored = self.checkpoint.read_bytes() if self.writes and self.checkpoint.exists() else None
+        stored = parallel.told_by_writer(stored)
+        progress = None if stored is None else self._checked(stored)
+        self.learner: Learner = phases.init(params, self._stream(ESTIMATOR_STREAM))
+        self.best: PyTree = self.learner.params
+        if stored is not None and progress is not None:
+            self._resume(stored, progress)
+            return
+        if self.writes:
             write_toml(folder / "config.toml", config)
             self.log.write_text("")
-            self._validate(0)  # the untrained policy: what is kept is never worse
+        self._validate(0)  # the untrained policy: what is kept is never worse
 
     def finish(self) -> Trained:
         """All updates that are left, and the policy on disk."""
@@ -129,12 +169,17 @@ class _Run:
                 break
             outcome = self._step(update)
             self._close(update)
+            if self.clock is not None:
+                self.clock.rewind()
             rate = (self.tally.updates - done_before) / (time.perf_counter() - began)
-            self._tell(update, outcome, len(updates), rate)
+            if self._tell(update, outcome, len(updates), rate):
+                self._save()
+                raise KeyboardInterrupt
         self._save()
-        policy, card = eqx.combine(self.best, self.static), self._card()
-        save_policy(self.folder / "policy", policy, card)
-        return Trained(policy, card, self.learner)
+        policy, card = eqx.combine(parallel.at_hand(self.best), self.static), self._card()
+        if self.writes:
+            save_policy(self.folder / "policy", policy, card)
+        return Trained(policy, card, parallel.at_hand(self.learner))
 
     def _step(self, update: Update) -> Outcome:
         phases = self._phases(update.epoch)
@@ -184,33 +229,45 @@ class _Run:
         tally.curve = (*tally.curve, (updates, score))
         self._write({"update": updates, "validation": score, "best": tally.best})
 
-    def _tell(self, update: Update, outcome: Outcome, total: int, rate: float) -> None:
+    def _tell(self, update: Update, outcome: Outcome, total: int, rate: float) -> bool:
+        """Whether the onlooker asks to stop."""
         if self.onlooker is None:
-            return
+            return False
         terms = {} if outcome.terms is None else {name: float(term) for name, term in outcome.terms._asdict().items()}
         done, loss = self.tally.updates, float(outcome.loss)
-        self.onlooker(
-            Progress(done, total, update.phase, loss, terms, self.tally.curve[-1][1], rate, (total - done) / rate)
-        )
+        left, validation = (total - done) / rate, self.tally.curve[-1][1]
+        progress = Progress(done, total, update.phase, loss, terms, validation, self.tally.best, rate, left)
+        return bool(self.onlooker(progress))
 
     def _save(self) -> None:
         now = time.perf_counter()
         self.tally.seconds, self.began = self.tally.seconds + now - self.began, now
-        progress = {"config": to_plain(self.config), "tally": vars(self.tally)}
-        save_checkpoint(self.checkpoint, (self.learner, self.best), progress)
+        if self.writes:
+            progress = {"config": to_plain(self.config), "tally": vars(self.tally)}
+            save_checkpoint(self.checkpoint, parallel.at_hand((self.learner, self.best)), progress)
 
-    def _resume(self) -> None:
-        (self.learner, self.best), progress = load_checkpoint(self.checkpoint, (self.learner, self.best))
+    def _checked(self, stored: bytes) -> dict[str, Any]:
+        """The progress of a checkpoint, which must be this run's."""
+        progress = read_progress(stored, self.checkpoint)
         if progress["config"] != to_plain(self.config):
-            raise CheckpointError(f"{self.checkpoint} belongs to a run with another configuration.")
+            other = differences(self.config, progress["config"])
+            raise CheckpointError(f"{self.checkpoint} belongs to a run with another configuration: {other}.")
+        return progress
+
+    def _resume(self, stored: bytes, progress: dict[str, Any]) -> None:
+        found = restore(stored, self.checkpoint, parallel.at_hand((self.learner, self.best)))
+        self.learner, self.best = parallel.compiled(self.mesh, lambda held: held)(found)
         tally = progress["tally"]
         self.tally = Tally(**{**tally, "curve": tuple((n, score) for n, score in tally["curve"])})
-        lines = [line for line in self.log.read_text().splitlines() if _is_before(line, self.tally.updates)]
-        self.log.write_text("".join(line + "\n" for line in lines))
+        if self.writes:
+            text = self.log.read_text() if self.log.exists() else ""
+            lines = [line for line in text.splitlines() if _is_before(line, self.tally.updates)]
+            replace_file(self.log, "".join(line + "\n" for line in lines).encode())
 
     def _write(self, entry: dict[str, Any]) -> None:
-        with self.log.open("a") as file:
-            file.write(json.dumps(entry) + "\n")
+        if self.writes:
+            with self.log.open("a") as file:
+                file.write(json.dumps(entry) + "\n")
 
     def _card(self) -> dict[str, Any]:
         config, tally = self.config, self.tally
@@ -226,15 +283,18 @@ class _Run:
             "seed": config.seed,
             "seconds": round(tally.seconds, 1),
             "calls": tally.calls,
+            "validation_tasks": config.validation_tasks,
             "validation": [list(point) for point in tally.curve],
             "best_validation": tally.best,
-            "command": "shapeopt train FOLDER --config config.toml",
+            "command": remake(config) if self.family is None else f"training.train(config, folder, {plan.family!r})",
+            "devices": jax.device_count(),
+            "versions": {name: version(name) for name in PACKAGES} | {"python": platform.python_version()},
         }
 
     def _phases(self, epoch: int) -> Phases:
         grade = self.config.grade(epoch)
         if grade not in self._made:
-            self._made[grade] = make_phases(self.config.plan(epoch, self.family), self.static)
+            self._made[grade] = make_phases(self.config.plan(epoch, self.family, self.mesh), self.static)
         return self._made[grade]
 
     def _stream(self, number: int) -> PRNGKeyArray:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
+from jax.sharding import Mesh
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from ..core import Cause, Mode, Reading
 from ..dynamics import SemiImplicitStep, StepResult
@@ -20,13 +21,14 @@ from ..policy.paper_networks import norm
 from ..policy.paper_stage import PaperState
 from ..shape import Channels, ShapeOptimizer, ShapeState
 from ..tasks import AbstractFamily, AbstractTask
+from .parallel import over_tasks
 from .record import Before, Lesson, Record
 from .sensing import EXACT, Sensing
 from .teacher import Label, ProbeTeacher, unit_vector
 
 # The teacher's force (eq. dp_local_teacher_force); the paper names its parts and gives no number, these are ours.
-C_G = 1.0  # pull towards the anchor, of the order of the planner's own kappa (softplus of about 0)
-C_P = 0.5  # damping, of the order of the untrained controller's
+C_G = 1.0  # pull towards the anchor: with a typical force's reach of 0.1, a tenth of the way a step
+C_P = 0.5  # share of the momentum that a step dissipates, of the order of the untrained controller's
 C_ESCAPE = 1.0  # push towards the anchor while escaping, rms over coordinates, in the stage's units
 
 
@@ -40,12 +42,20 @@ class Runs(NamedTuple):
     key: PRNGKeyArray  # of the teacher
 
 
+class Numbered(NamedTuple):
+    """Tasks of a batch, or of a device's share of it, and each one's number in the batch."""
+
+    tasks: AbstractTask
+    number: Int[Array, " batch"]
+
+
 class Unroll(eqx.Module):
     """A batch of runs of `readings` readings on tasks that `family` draws, each from a start of its own.
 
     `taught`: the teacher's plan replaces the planner's, as phase I has it. `detached`: nothing is differentiated
     through time, as in phases I and II. `constant_forces`: the readings' gradients count as constants, so that no
-    second derivative of f is taken. `remat`: a step's inner values are computed again instead of kept.
+    second derivative of f is taken. `remat`: a step's inner values are computed again instead of kept. `untaught`: the
+    teacher is not asked, and its labels are zero.
 
     Departs from the paper: it does not say whether second derivatives are taken.
     """
@@ -59,6 +69,8 @@ class Unroll(eqx.Module):
     detached: bool = eqx.field(static=True, default=False)
     constant_forces: bool = eqx.field(static=True, default=False)
     remat: bool = eqx.field(static=True, default=False)
+    mesh: Mesh | None = eqx.field(static=True, default=None)  # devices over which the runs are divided
+    untaught: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
         for name, least in (("batch", 1), ("readings", 2)):
@@ -68,28 +80,37 @@ class Unroll(eqx.Module):
     def start(self, policy: AbstractPolicy, key: PRNGKeyArray) -> Runs:
         """Tasks, starts and noise follow from the key alone."""
         task_key, run_key, teacher_key = jax.random.split(key, 3)
-        tasks = jax.vmap(self.family.sample)(jax.random.split(task_key, self.batch))
-        states, ledgers = jax.vmap(lambda task, key: self._start(policy, task, key))(
-            tasks, jax.random.split(run_key, self.batch)
-        )
+        keys = jax.random.split(task_key, self.batch), jax.random.split(run_key, self.batch)
+        tasks, states, ledgers = over_tasks(self.mesh, jax.vmap(self._start, (None, 0, 0)), policy, keys)
         before = Before.nothing(self.batch, states.q.dtype)
         return Runs(tasks, states, ledgers, before, teacher_key)
 
     def advance(self, policy: AbstractPolicy, runs: Runs, readings: int | None = None) -> tuple[Runs, Record]:
         """The next `readings` readings (None: all that a run has) of every run; `before` is left to the loss."""
-        one = lambda held, _: self._read(policy, runs, *held)  # noqa: E731
-        body = jax.checkpoint(one) if self.remat else one
         length = self.readings if readings is None else readings
-        (states, ledgers), record = jax.lax.scan(body, (runs.states, runs.ledgers), length=length)
+
+        def go_on(shared: Any, runs: Numbered, states: ShapeState, ledgers: OracleState) -> Any:
+            policy, key = shared
+            one = lambda held, _: self._read(policy, key, runs, *held)  # noqa: E731
+            return jax.lax.scan(jax.checkpoint(one) if self.remat else one, (states, ledgers), length=length)
+
+        numbered = Numbered(runs.tasks, jnp.arange(self.batch, dtype=jnp.int32))
+        split = numbered, runs.states, runs.ledgers
+        (states, ledgers), record = over_tasks(self.mesh, go_on, (policy, runs.key), split, axes=(0, 1))
         return runs._replace(states=states, ledgers=ledgers), record
 
-    def _start(self, policy: AbstractPolicy, task: AbstractTask, key: PRNGKeyArray) -> tuple[ShapeState, OracleState]:
-        start_key, policy_key, noise_key = jax.random.split(key, 3)
+    def _start(
+        self, policy: AbstractPolicy, task_key: PRNGKeyArray, run_key: PRNGKeyArray
+    ) -> tuple[AbstractTask, ShapeState, OracleState]:
+        task = self.family.sample(task_key)
+        start_key, policy_key, noise_key = jax.random.split(run_key, 3)
         oracle = self.sensing.oracle(task)
         state = make_optimizer(policy).init(task.start(start_key), task.box, self.readings * oracle.cost, policy_key)
-        return state, oracle.init(noise_key)
+        return task, state, oracle.init(noise_key)
 
-    def _read(self, policy: AbstractPolicy, runs: Runs, states: ShapeState, ledgers: OracleState) -> Any:
+    def _read(
+        self, policy: AbstractPolicy, key: PRNGKeyArray, runs: Numbered, states: ShapeState, ledgers: OracleState
+    ) -> Any:
         """One reading of every run, and the teacher's word where a stage was planned at it."""
         if self.detached:
             states = jax.lax.stop_gradient(states)
@@ -97,15 +118,14 @@ class Unroll(eqx.Module):
         tell = lambda task, state, ledger: self._tell(optimizer, self.sensing.oracle(task), state, ledger)  # noqa: E731
         told, charged, plants = jax.vmap(tell)(runs.tasks, states, ledgers)
         event = told.info.cause != Cause.NONE
-        keys = jax.vmap(lambda n, i: jax.random.fold_in(jax.random.fold_in(runs.key, n), i))(
-            charged.readings, jnp.arange(self.batch, dtype=jnp.int32)
-        )
+        keys = jax.vmap(lambda n, i: jax.random.fold_in(jax.random.fold_in(key, n), i))(charged.readings, runs.number)
 
         def ask() -> tuple[Label, Lesson, StepResult]:
             return jax.vmap(lambda *run: self._ask(optimizer, *run))(runs.tasks, told, plants, keys)
 
         silence = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(ask))
-        label, lesson, result = jax.lax.cond(jnp.any(event), ask, lambda: silence)
+        asked = jnp.any(event)
+        label, lesson, result = silence if self.untaught else jax.lax.cond(asked, ask, lambda: silence)
         go_on = _obeying(told, label, result, event & plants.finite) if self.taught else told
         action = told.action
         record = Record(
@@ -172,7 +192,7 @@ def novelty_of(memory: PyTree) -> Any:
 
 
 def teacher_force(plant: Plant, p: Float[Array, " d"], label: Label, unit: Float[Array, ""]) -> Float[Array, " d"]:
-    """F of eq. dp_local_teacher_force in the stage's units, of a plant whose momentum in those units is p.
+    """F of eq. dp_local_teacher_force in the stage's units, of a plant whose momentum over h c is p.
 
         F = -g / c - c_g (q - anchor) - c_p p + c_escape sqrt(d) (anchor - q) / |anchor - q| [escape]
 
@@ -192,7 +212,7 @@ def _lesson(
     q, p, g, lower, upper, p_max = plant.q, plant.p, plant.g, plant.lower, plant.upper, optimizer.policy.p_max
     result = optimizer.step(q, p, g, potential, structure, lower, upper, p_max, radius)
     kept = (1.0 - structure.zeta) * p  # what the policy's bound left of the momentum
-    force = teacher_force(plant, kept / unit, label, unit)
+    force = teacher_force(plant, kept / (optimizer.step.h * unit), label, unit)
     miss = (result.p_free - kept) / (optimizer.step.h * unit) - force
     v = result.e_p
     size = norm(structure.alpha_J * structure.skew(v)) + norm(structure.alpha_R * structure.dissipation(v))
