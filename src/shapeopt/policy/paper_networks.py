@@ -119,7 +119,8 @@ class PaperPlanner(eqx.Module):
         move, logits = move + gains.directions @ view.directions, logits + gains.logits @ view.cues
         mode = jnp.argmax(logits) if mode_key is None else jax.random.categorical(mode_key, logits)
         alpha, q = _inside(scalars[:2] + HALF_DAMPED), view.z[: self.d]
-        away = jnp.where(mode == Mode.REFINE, 0.0, self.trust_radius) * jnp.tanh(move)
+        stays = (mode == Mode.REFINE) & (view.strength > 0)  # without any force there is nothing to refine
+        away = jnp.where(stays, 0.0, self.trust_radius) * jnp.tanh(move)
         return StageAction(
             mode=mode.astype(jnp.int32),
             anchor=jnp.clip(q + away, lower, upper),

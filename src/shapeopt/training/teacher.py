@@ -38,6 +38,12 @@ class Label(NamedTuple):
     score: Scalar
     calls: Int[Array, ""]
 
+    @staticmethod
+    def none(q: Vector) -> "Label":
+        """No word of the teacher; `q` lends its size and dtype."""
+        whole = jnp.zeros((), jnp.int32)
+        return Label(jnp.zeros_like(q), whole, jnp.zeros((), q.dtype), whole)
+
 
 class Probes(NamedTuple):
     """The candidates and their parts of the score."""
