@@ -25,6 +25,7 @@ TINY = TrainConfig(
     joint_updates=1,
     controller_rate=1e-2,
     planner_rate=1e-2,
+    joint_rate=1e-2,
     validation_tasks=4,
     validation_readings=READINGS,
     validate_every=1,

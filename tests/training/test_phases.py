@@ -1,13 +1,16 @@
 """The three updates: what they change, that they teach, and that a bad gradient changes nothing."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from shapeopt.policy import PaperPolicy
-from shapeopt.training.estimators import Estimate
-from shapeopt.training.phases import split_policy
+from shapeopt.training.estimators import Estimate, EvolutionStrategy
+from shapeopt.training.losses import OUTCOME_WEIGHTS
+from shapeopt.training.phases import Part, _falling, make_phases, split_policy, units_of
 
 
 @pytest.fixture
@@ -28,8 +31,38 @@ def changed(before, after):
 )
 def test_a_phase_changes_what_it_trains_and_nothing_else(tiny, learner, phase, planner, controller):
     after, _ = getattr(tiny.phases, phase)(learner, jax.random.key(1))
-    assert set(changed(learner.params.planner, after.params.planner)) == {planner}
-    assert set(changed(learner.params.controller, after.params.controller)) == {controller}
+    networks = lambda params: (params.planner.network, params.controller.network)  # noqa: E731
+    moved = [set(changed(*pair)) for pair in zip(networks(learner.params), networks(after.params), strict=True)]
+    assert moved == [{planner}, {controller}]
+    assert any(changed(learner.params.planner.gains, after.params.planner.gains)) == planner
+    assert any(changed(learner.params.controller.gains, after.params.controller.gains)) == controller
+
+
+def test_gains_alone_are_trained_where_the_plan_says_so(single, tiny):
+    plan = replace(
+        tiny.phases.plan, trained=Part.GAINS, joint_weights=OUTCOME_WEIGHTS, estimator=EvolutionStrategy(0.1)
+    )
+    phases = make_phases(plan, tiny.phases.static)
+    learner = phases.init(tiny.params, jax.random.key(0))
+    after, outcome = phases.train_jointly(learner, jax.random.key(1))
+    assert not any(changed(learner.params.planner.network, after.params.planner.network))
+    assert not any(changed(learner.params.controller.network, after.params.controller.network))
+    assert sum(changed(learner.params, after.params)) >= 5
+    assert float(outcome.calls) == 4 * 16  # the teacher is not asked
+
+
+def test_the_rate_of_phase_three_falls_to_a_twentieth():
+    schedule = _falling(0.1, 10)
+    np.testing.assert_allclose([float(schedule(n)) for n in (0, 10, 20)], [0.1, 0.005, 0.005])
+    assert _falling(0.1, None) == 0.1
+
+
+def test_units_follow_the_inputs_of_a_layer(tiny):
+    units = units_of(tiny.params)
+    first = tiny.params.planner.network.layers[0]
+    assert units.planner.network.layers[0].weight == first.weight.shape[1] ** -0.5
+    assert units.planner.network.layers[0].bias == 0.3
+    assert set(jax.tree.leaves(units.planner.gains)) == {1.0}
 
 
 @pytest.mark.parametrize("phase", ["teach_controller", "teach_planner"])

@@ -33,6 +33,12 @@ C_P = 0.5  # share of the momentum that a step dissipates, of the order of the u
 C_ESCAPE = 1.0  # push towards the anchor while escaping, rms over coordinates, in the stage's units
 
 
+import os
+_pol=jax.checkpoint_policies
+KEPT={"none":None,"read":_pol.save_only_these_names("read"),"names":_pol.save_only_these_names("read","kept"),"dots":_pol.dots_with_no_batch_dims_saveable,
+ "names_dots":_pol.save_from_both_policies(_pol.dots_with_no_batch_dims_saveable,_pol.save_only_these_names("read","kept"))}[os.environ.get("KEPT","names_dots")]
+from jax.ad_checkpoint import checkpoint_name
+def _kept(tree): return jax.tree.map(lambda leaf: checkpoint_name(leaf, "kept"), tree)
 class Runs(NamedTuple):
     """A batch of runs under way."""
 
@@ -102,7 +108,7 @@ class Unroll(eqx.Module):
         def go_on(shared: Any, runs: Numbered, states: ShapeState, ledgers: OracleState) -> Any:
             policy, key = shared
             one = lambda held, _: self._read(policy, key, runs, *held)  # noqa: E731
-            return jax.lax.scan(jax.checkpoint(one) if self.remat else one, (states, ledgers), length=length)
+            return jax.lax.scan(jax.checkpoint(one, policy=KEPT) if self.remat else one, (states, ledgers), length=length)
 
         numbered = Numbered(runs.tasks, jnp.arange(self.batch, dtype=jnp.int32))
         split = numbered, runs.states, runs.ledgers
@@ -127,6 +133,7 @@ class Unroll(eqx.Module):
         optimizer = make_optimizer(policy)
         hear = lambda task, state, ledger: self._hear(optimizer, self.sensing.oracle(task), state, ledger)  # noqa: E731
         charged, heard = jax.vmap(hear)(runs.tasks, states, ledgers)
+        heard = _kept(heard)
         event = heard.cause != Cause.NONE
 
         def plan() -> Planned:
@@ -136,7 +143,7 @@ class Unroll(eqx.Module):
 
         silence = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(plan))
         as_it_was = silence._replace(policy=heard.policy, action=states.action)
-        planned = jax.lax.cond(jnp.any(event), plan, lambda: as_it_was)
+        planned = _kept(jax.lax.cond(jnp.any(event), plan, lambda: as_it_was))
         action = _obeying(planned, event & heard.plant.finite) if self.taught else planned.action
         told = jax.vmap(optimizer.move)(states, heard, planned.policy, action)
         record = Record(
