@@ -58,6 +58,7 @@ def ship(run: Path, config: Config) -> Path:
     results = {stem.name: measure(cell, str(path))} | {name: measure(cell, name) for name in config.baselines}
     where = {"cell": cell.name, "seed": SEED, "tasks": cell.tasks, "starts": cell.starts, "calls": cell.budget}
     config.folder.mkdir(parents=True, exist_ok=True)
+    about = about | {"command": str(about.get("command", "")).replace("policy.json", stem.name + ".json")}
     save_policy(stem, find_policy(path), about | {"results": results, "results_of": where})
     print(f"{stem.name}, {cell.name}, {cell.tasks} tasks x {cell.starts} starts")
     for name, row in results.items():

@@ -8,6 +8,7 @@ knows where to look, though nobody told it. The same from a shell, in this folde
 """
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import equinox as eqx
@@ -23,7 +24,7 @@ from shapeopt.policy import PaperPolicy
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import AbstractFamily, AbstractTask, cube
-from shapeopt.training import TrainConfig, train, untrained
+from shapeopt.training import PRESETS, TrainConfig, train, untrained
 
 TIMES = tuple(0.25 * n for n in range(24))
 
@@ -65,18 +66,7 @@ class Tone(AbstractFamily):
 
 
 # All that is to be set: some two minutes on one core.
-SETTINGS = TrainConfig(
-    dimension=2,
-    batch=32,
-    readings=40,
-    controller_pretrain=50,
-    planner_pretrain=100,
-    epochs=60,
-    validation_tasks=256,
-    validation_readings=40,
-    validate_every=5,
-    checkpoint_every=5,
-)
+SETTINGS = replace(PRESETS["small-2"], batch=32, readings=40, validation_readings=40, epochs=120, validation_tasks=256)
 
 
 def misfits(policy: PaperPolicy, tasks: int, readings: int) -> np.ndarray:
