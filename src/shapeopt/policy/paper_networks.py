@@ -252,12 +252,5 @@ def _like(gains: Any, x: Float[Array, " n"]) -> Any:
 
 
 def _apply(network: eqx.nn.MLP, x: Float[Array, " n"]) -> Float[Array, " m"]:
-    """The network's output, in the precision of its input. Written as x W^T, so that a batch stays in rows."""
-    *hidden, last = network.layers
-    for layer in hidden:
-        x = network.activation(_affine(layer, x))
-    return _affine(last, x)
-
-
-def _affine(layer: eqx.nn.Linear, x: Float[Array, " n"]) -> Float[Array, " m"]:
-    return x @ layer.weight.astype(x.dtype).T + layer.bias.astype(x.dtype)
+    """The network's output, in the precision of its input."""
+    return jax.tree.map(lambda leaf: leaf.astype(x.dtype) if eqx.is_inexact_array(leaf) else leaf, network)(x)

@@ -108,7 +108,7 @@ class Unroll(eqx.Module):
         def go_on(shared: Any, runs: Numbered, states: ShapeState, ledgers: OracleState) -> Any:
             policy, key = shared
             one = lambda held, _: self._read(policy, key, runs, *held)  # noqa: E731
-            return jax.lax.scan(one, (states, ledgers), length=length)
+            return jax.lax.scan(jax.checkpoint(one, policy=KEPT) if self.remat else one, (states, ledgers), length=length)
 
         numbered = Numbered(runs.tasks, jnp.arange(self.batch, dtype=jnp.int32))
         split = numbered, runs.states, runs.ledgers
@@ -133,6 +133,7 @@ class Unroll(eqx.Module):
         optimizer = make_optimizer(policy)
         hear = lambda task, state, ledger: self._hear(optimizer, self.sensing.oracle(task), state, ledger)  # noqa: E731
         charged, heard = jax.vmap(hear)(runs.tasks, states, ledgers)
+        heard = _kept(heard)
         event = heard.cause != Cause.NONE
 
         def plan() -> Planned:
@@ -142,11 +143,9 @@ class Unroll(eqx.Module):
 
         silence = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(plan))
         as_it_was = silence._replace(policy=heard.policy, action=states.action)
-        planned = jax.lax.cond(jnp.any(event), plan, lambda: as_it_was)
+        planned = _kept(jax.lax.cond(jnp.any(event), plan, lambda: as_it_was))
         action = _obeying(planned, event & heard.plant.finite) if self.taught else planned.action
-        move = lambda *run: optimizer.move(*run)  # noqa: E731
-        move = jax.checkpoint(move, policy=KEPT) if self.remat else move
-        told = jax.vmap(move)(states, heard, planned.policy, action)
+        told = jax.vmap(optimizer.move)(states, heard, planned.policy, action)
         record = Record(
             value=heard.plant.f,
             q=heard.plant.q,
