@@ -5,13 +5,11 @@ from pathlib import Path
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from shapeopt.core import Mode
 from shapeopt.memory.summary import COUNT
-from shapeopt.policy.draws import hashed_normal
 from shapeopt.training.config import Precision, TrainConfig
 from shapeopt.training.losses import PAPER_WEIGHTS, rollout_terms
 from shapeopt.training.phases import split_policy
@@ -46,12 +44,14 @@ def decisive(policy):
 
 def draws(key, d):
     """The teacher's normals at a reading, as the library draws them."""
-    keys, shape = jax.random.split(key, BATCH), (TRIES + min(PROBE_TEACHER.orthogonal, d - 1), d)
 
     def draw(n):
-        rows = [hashed_normal(k, jnp.asarray(n + 1), shape, jnp.float64) for k in keys]
-        drawn = torch.tensor(np.array(rows))
-        return drawn[:, :TRIES], drawn[:, TRIES:]
+        keys = [jax.random.fold_in(jax.random.fold_in(key, n + 1), i) for i in range(BATCH)]
+        pairs = [jax.random.split(k) for k in keys]
+        tries = [np.asarray(jax.random.normal(novel, (TRIES, d))) for novel, _ in pairs]
+        count = min(PROBE_TEACHER.orthogonal, d - 1)
+        across = [np.asarray(jax.random.normal(cross, (count, d))) for _, cross in pairs]
+        return torch.tensor(np.array(tries)), torch.tensor(np.array(across))
 
     return draw
 

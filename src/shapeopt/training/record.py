@@ -31,7 +31,8 @@ class Record(NamedTuple):
 
     `q` was read as `value` and was reached under the anchor `goal`. Where `event`, a stage was planned at q: `anchor`
     and `logits` are the planner's, `label` is the teacher's (zero if it was not asked), `lesson` the controller's (zero
-    unless it is taught). `channels` are of the step that leads on from q, in units of the stage's force.
+    unless it is taught). `channels` are of the step that
+    leads on from q, in units of the stage's force.
     """
 
     value: PerReading
