@@ -8,11 +8,9 @@ import pytest
 
 from shapeopt.core import Mode
 from shapeopt.oracles import ExactOracle, NoisyOracle, ValueOnlyOracle
-from shapeopt.policy import UniversalPolicy, cast_policy
 from shapeopt.policy.base import Plant
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
-from shapeopt.training.phases import split_policy
 from shapeopt.training.sensing import Sensing
 from shapeopt.training.teacher import Label, ProbeTeacher
 from shapeopt.training.unroll import C_ESCAPE, C_G, C_P, Unroll, teacher_force
@@ -31,44 +29,10 @@ def test_the_readings_are_those_of_a_rollout_from_the_same_state(single, tiny):
 def test_every_reading_is_counted_and_the_clock_makes_events(single, tiny):
     _, _, ledgers, record = tiny.run
     np.testing.assert_array_equal(ledgers.calls, tiny.readings)
-    early = np.arange(13) % 6 == 0  # later, a stall makes one more
-    np.testing.assert_array_equal(record.event[:13], np.repeat(early[:, None], tiny.batch, 1))
-    asked = np.where(record.event.any(1), ProbeTeacher().calls(2), 0)
-    np.testing.assert_array_equal(record.label.calls, np.repeat(asked[:, None], tiny.batch, 1))
-
-
-def unrolled(tiny, **changes):
-    """The record of a few readings and the gradient of what they reach, under an unroll of these settings."""
-    unroll = Unroll(tiny.family, tiny.batch, 9, **changes)
-    params, static = split_policy(cast_policy(tiny.policy, np.float64))
-
-    def loss(params, key):
-        policy = eqx.combine(params, static)
-        _, record = unroll.advance(policy, unroll.start(policy, key))
-        return jnp.mean(record.value[-1]) + jnp.sum(record.anchor**2), record
-
-    return jax.jit(jax.grad(loss, has_aux=True))(params, jax.random.key(2))
-
-
-def test_what_is_computed_again_is_what_would_have_been_kept(tiny):
-    (again, record), (kept, same) = unrolled(tiny), unrolled(tiny, remat=False)
-    assert max(np.abs(leaf).max() for leaf in jax.tree.leaves(kept)) > 1e-3
-    for one, other in zip(*map(jax.tree.leaves, ((again, record), (kept, same))), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
-
-
-def test_a_taught_run_follows_the_teacher_and_its_controller_has_lessons(tiny):
-    _, record = unrolled(tiny, taught=True)
-    np.testing.assert_array_equal(record.goal[1:7], np.repeat(record.label.anchor[:1], 6, 0))
-    assert np.abs(record.label.anchor - record.anchor)[record.event].max() > 0.1
-    assert np.all(record.lesson.miss[record.event] > 0) and np.all(record.lesson.miss[~record.event] == 0)
-
-
-def test_the_teacher_s_word_changes_no_run_that_is_not_taught(tiny):
-    (_, asked), (_, alone) = unrolled(tiny), unrolled(tiny, untaught=True)
-    np.testing.assert_allclose(alone.value, asked.value, rtol=1e-9)
-    assert np.all(alone.label.calls == 0) and np.any(asked.label.calls > 0)
-    assert np.all(asked.lesson.miss == 0)
+    expected = np.arange(tiny.readings) % 6 == 0
+    clock = np.repeat(expected[:, None], tiny.batch, 1)
+    np.testing.assert_array_equal(record.event[:12], clock[:12])  # later, a run may come to rest
+    np.testing.assert_array_equal(record.label.calls, np.where(record.event, ProbeTeacher().calls(2), 0))
 
 
 def test_a_goal_is_the_anchor_planned_at_the_last_event(single, tiny):
@@ -110,8 +74,6 @@ def test_sensing_makes_its_oracle(tiny, sensing, kind, cost):
 
 
 def test_wrong_settings_are_refused(tiny):
-    with pytest.raises(ValueError, match="`policy` must plan before it steps; got a UniversalPolicy"):
-        Unroll(tiny.family, 4, 8).start(UniversalPolicy(), jax.random.key(0))
     with pytest.raises(ValueError, match="`batch` must be at least 1; got 0"):
         Unroll(tiny.family, 0, 8)
     with pytest.raises(ValueError, match="`sigma` must not be negative; got -1"):
