@@ -8,7 +8,6 @@ import jax
 import numpy as np
 import pytest
 
-from shapeopt.core import Mode
 from shapeopt.memory.summary import COUNT
 from shapeopt.training.config import Precision, TrainConfig
 from shapeopt.training.losses import PAPER_WEIGHTS, rollout_terms
@@ -38,8 +37,7 @@ def decisive(policy):
     heard = lambda p: [p.planner.network.layers[-1].weight, p.controller.network.layers[-1].weight]  # noqa: E731
     policy = eqx.tree_at(heard, policy, [10.0 * weight for weight in heard(policy)])
     gains = lambda p: (p.planner.gains, p.controller.gains)  # noqa: E731
-    policy = eqx.tree_at(gains, policy, jax.tree.map(lambda leaf: leaf + 0.1, gains(policy)))
-    return eqx.tree_at(lambda p: p.planner.gains.logits, policy, policy.planner.gains.logits.at[Mode.ESCAPE].add(0.9))
+    return eqx.tree_at(gains, policy, jax.tree.map(lambda leaf: leaf + 0.1, gains(policy)))
 
 
 def draws(key, d):

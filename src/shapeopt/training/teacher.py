@@ -15,7 +15,6 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..core import REACH, Mode
 from ..policy.base import Plant
-from ..policy.draws import hashed_normal
 from ..policy.paper_networks import norm
 
 Vector = Float[Array, " d"]
@@ -38,12 +37,6 @@ class Label(NamedTuple):
     mode: Int[Array, ""]
     score: Scalar
     calls: Int[Array, ""]
-
-    @staticmethod
-    def none(q: Vector) -> "Label":
-        """No word of the teacher; `q` lends its size and dtype."""
-        whole = jnp.zeros((), jnp.int32)
-        return Label(jnp.zeros_like(q), whole, jnp.zeros((), q.dtype), whole)
 
 
 class Probes(NamedTuple):
@@ -124,11 +117,11 @@ class ProbeTeacher(eqx.Module):
 
     def directions(self, plant: Plant, novelty: Callable[[Vector], Scalar], key: PRNGKeyArray) -> Float[Array, "n d"]:
         """Descent, momentum, novel, orthogonal ones: unit vectors, zero where there is no gradient or momentum."""
-        q, count = plant.q, min(self.orthogonal, plant.q.size - 1)
-        drawn = hashed_normal(key, (TRIES + count, q.size), q.dtype)
-        tries, across = jax.vmap(unit_vector)(drawn[:TRIES]), drawn[TRIES:]
+        q, novel_key, cross_key = plant.q, *jax.random.split(key)
+        tries = jax.vmap(unit_vector)(jax.random.normal(novel_key, (TRIES, q.size), q.dtype))
         ahead = jax.vmap(lambda v: novelty(jnp.clip(q + self.radii[-1] * v, plant.lower, plant.upper)))(tries)
         named = [unit_vector(-plant.g), unit_vector(plant.p), tries[jnp.argmax(ahead)]]
+        across = jax.random.normal(cross_key, (min(self.orthogonal, q.size - 1), q.size), q.dtype)
         basis = named[:1]
         for v in across:  # Gram-Schmidt, twice: once is not orthogonal to round-off
             for _ in range(2):

@@ -13,14 +13,13 @@ import jax.numpy as jnp
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from ..core import Cause, Mode
-from ..dynamics import SemiImplicitStep
-from ..events import StageAction
+from ..core import Cause, Mode, Reading
+from ..dynamics import SemiImplicitStep, StepResult
 from ..oracles import AbstractOracle, OracleState
 from ..policy.base import AbstractPolicy, Plant
 from ..policy.paper_networks import norm
 from ..policy.paper_stage import PaperState
-from ..shape import Channels, Heard, ShapeOptimizer, ShapeState
+from ..shape import Channels, ShapeOptimizer, ShapeState
 from ..tasks import AbstractFamily, AbstractTask
 from .parallel import over_tasks
 from .record import Before, Lesson, Record
@@ -33,12 +32,6 @@ C_P = 0.5  # share of the momentum that a step dissipates, of the order of the u
 C_ESCAPE = 1.0  # push towards the anchor while escaping, rms over coordinates, in the stage's units
 
 
-import os
-_pol=jax.checkpoint_policies
-KEPT={"none":None,"read":_pol.save_only_these_names("read"),"names":_pol.save_only_these_names("read","kept"),"dots":_pol.dots_with_no_batch_dims_saveable,
- "names_dots":_pol.save_from_both_policies(_pol.dots_with_no_batch_dims_saveable,_pol.save_only_these_names("read","kept"))}[os.environ.get("KEPT","names_dots")]
-from jax.ad_checkpoint import checkpoint_name
-def _kept(tree): return jax.tree.map(lambda leaf: checkpoint_name(leaf, "kept"), tree)
 class Runs(NamedTuple):
     """A batch of runs under way."""
 
@@ -54,15 +47,6 @@ class Numbered(NamedTuple):
 
     tasks: AbstractTask
     number: Int[Array, " batch"]
-
-
-class Planned(NamedTuple):
-    """The stages under which a batch goes on, what the teacher would have planned, and what that teaches."""
-
-    policy: PyTree
-    action: StageAction
-    label: Label
-    lesson: Lesson
 
 
 class Unroll(eqx.Module):
@@ -108,7 +92,7 @@ class Unroll(eqx.Module):
         def go_on(shared: Any, runs: Numbered, states: ShapeState, ledgers: OracleState) -> Any:
             policy, key = shared
             one = lambda held, _: self._read(policy, key, runs, *held)  # noqa: E731
-            return jax.lax.scan(jax.checkpoint(one, policy=KEPT) if self.remat else one, (states, ledgers), length=length)
+            return jax.lax.scan(jax.checkpoint(one) if self.remat else one, (states, ledgers), length=length)
 
         numbered = Numbered(runs.tasks, jnp.arange(self.batch, dtype=jnp.int32))
         split = numbered, runs.states, runs.ledgers
@@ -127,65 +111,67 @@ class Unroll(eqx.Module):
     def _read(
         self, policy: AbstractPolicy, key: PRNGKeyArray, runs: Numbered, states: ShapeState, ledgers: OracleState
     ) -> Any:
-        """One reading of every run; stages are planned, and the teacher is asked, only where a run has an event."""
+        """One reading of every run, and the teacher's word where a stage was planned at it."""
         if self.detached:
             states = jax.lax.stop_gradient(states)
         optimizer = make_optimizer(policy)
-        hear = lambda task, state, ledger: self._hear(optimizer, self.sensing.oracle(task), state, ledger)  # noqa: E731
-        charged, heard = jax.vmap(hear)(runs.tasks, states, ledgers)
-        heard = _kept(heard)
-        event = heard.cause != Cause.NONE
+        tell = lambda task, state, ledger: self._tell(optimizer, self.sensing.oracle(task), state, ledger)  # noqa: E731
+        told, charged, plants = jax.vmap(tell)(runs.tasks, states, ledgers)
+        event = told.info.cause != Cause.NONE
+        keys = jax.vmap(lambda n, i: jax.random.fold_in(jax.random.fold_in(key, n), i))(charged.readings, runs.number)
 
-        def plan() -> Planned:
-            fold = lambda n, i: jax.random.fold_in(jax.random.fold_in(key, n), i)  # noqa: E731
-            keys = jax.vmap(fold)(charged.readings, runs.number)
-            return jax.vmap(lambda *run: self._plan(optimizer, *run))(runs.tasks, states, heard, keys)
+        def ask() -> tuple[Label, Lesson, StepResult]:
+            return jax.vmap(lambda *run: self._ask(optimizer, *run))(runs.tasks, told, plants, keys)
 
-        silence = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(plan))
-        as_it_was = silence._replace(policy=heard.policy, action=states.action)
-        planned = _kept(jax.lax.cond(jnp.any(event), plan, lambda: as_it_was))
-        action = _obeying(planned, event & heard.plant.finite) if self.taught else planned.action
-        told = jax.vmap(optimizer.move)(states, heard, planned.policy, action)
+        silence = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(ask))
+        asked = jnp.any(event)
+        label, lesson, result = silence if self.untaught else jax.lax.cond(asked, ask, lambda: silence)
+        go_on = _obeying(told, label, result, event & plants.finite) if self.taught else told
+        action = told.action
         record = Record(
-            value=heard.plant.f,
-            q=heard.plant.q,
+            value=plants.f,
+            q=plants.q,
             goal=states.action.anchor,
             event=event,
-            anchor=planned.action.anchor,
-            logits=planned.action.mode_logits,
-            label=planned.label,
-            lesson=planned.lesson,
+            anchor=action.anchor,
+            logits=action.mode_logits,
+            label=label,
+            lesson=lesson,
             channels=jax.vmap(_in_stage_units)(told.info.channels, told.policy),
         )
-        return (told, charged), record
+        return (go_on, charged), record
 
-    def _hear(
+    def _tell(
         self, optimizer: ShapeOptimizer, oracle: AbstractOracle, state: ShapeState, ledger: OracleState
-    ) -> tuple[OracleState, Heard]:
+    ) -> tuple[ShapeState, OracleState, Plant]:
         ledger, reading = oracle.read(ledger, optimizer.ask(state))
         if self.constant_forces:
             reading = reading._replace(gradient=jax.lax.stop_gradient(reading.gradient))
-        return ledger, optimizer.hear(state, reading)
+        return optimizer.tell(state, reading), ledger, plant_at(state, reading)
 
-    def _plan(
-        self, optimizer: ShapeOptimizer, task: AbstractTask, state: ShapeState, heard: Heard, key: PRNGKeyArray
-    ) -> Planned:
-        """The planner's stage at an event, the teacher's label, and what the controller learns from that."""
-        policy, action = optimizer.plan(state, heard)
-        unit, plant = force_unit(policy), heard.plant
-        label, lesson = Label.none(plant.q), Lesson.none(plant.q.dtype)
-        if not self.untaught:
-            stalled = (heard.cause != Cause.CLOCK) & (heard.cause != Cause.NONE)
-            value = lambda q: task(state.box.outward(q))  # noqa: E731
-            label = self.teacher(plant, unit, stalled, value, novelty_of(policy), key)
-        if self.taught:
-            lesson = _lesson(optimizer, policy, plant, _taught(action, label), unit)
-        return Planned(policy, action, label, lesson)
+    def _ask(
+        self, optimizer: ShapeOptimizer, task: AbstractTask, told: ShapeState, plant: Plant, key: PRNGKeyArray
+    ) -> tuple[Label, Lesson, StepResult]:
+        """The teacher's label at an event, the step that it asks for, and what the controller learns from that."""
+        unit = force_unit(told.policy)
+        stalled = (told.info.cause != Cause.CLOCK) & (told.info.cause != Cause.NONE)
+        value = lambda q: task(told.box.outward(q))  # noqa: E731
+        label = self.teacher(plant, unit, stalled, value, novelty_of(told.policy), key)
+        return label, *_lesson(optimizer, told, plant, label, unit)
 
 
 def make_optimizer(policy: AbstractPolicy) -> ShapeOptimizer:
     """The optimizer as it is trained: it notes its channels and keeps no energy ledger."""
     return ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False, record_channels=True)
+
+
+def plant_at(state: ShapeState, reading: Reading) -> Plant:
+    """The reading in internal coordinates, made harmless where it is not finite."""
+    box, dtype = state.box, state.q.dtype
+    f, g = reading.value.astype(dtype), reading.gradient.astype(dtype) * box.scale
+    finite = jnp.isfinite(f) & jnp.all(jnp.isfinite(g))
+    f, g = jnp.where(finite, f, jnp.inf), jnp.where(finite, g, 0.0)
+    return Plant(state.q, state.p, f, g, finite, box.q_lower, box.q_upper, jnp.minimum(state.spent / state.budget, 1.0))
 
 
 def force_unit(memory: PyTree) -> Float[Array, ""]:
@@ -205,42 +191,41 @@ def novelty_of(memory: PyTree) -> Any:
     return lambda q: archive.novelty(q, radius)
 
 
-def teacher_force(plant: Plant, p: Float[Array, " d"], action: StageAction, unit: Float[Array, ""]) -> Float[Array, " d"]:
-    """F of eq. dp_local_teacher_force under the teacher's plan, in the stage's units; p is the momentum over h c.
+def teacher_force(plant: Plant, p: Float[Array, " d"], label: Label, unit: Float[Array, ""]) -> Float[Array, " d"]:
+    """F of eq. dp_local_teacher_force in the stage's units, of a plant whose momentum over h c is p.
 
         F = -g / c - c_g (q - anchor) - c_p p + c_escape sqrt(d) (anchor - q) / |anchor - q| [escape]
 
     Departs from the paper: the form of the escape's force, which it leaves open; the units.
     """
-    towards = action.anchor - plant.q
-    push = jnp.where(action.mode == Mode.ESCAPE, C_ESCAPE * plant.q.size**0.5, 0.0)
+    towards = label.anchor - plant.q
+    push = jnp.where(label.mode == Mode.ESCAPE, C_ESCAPE * plant.q.size**0.5, 0.0)
     return -plant.g / unit + C_G * towards - C_P * p + push * unit_vector(towards)
 
 
 def _lesson(
-    optimizer: ShapeOptimizer, policy: PyTree, plant: Plant, action: StageAction, unit: Float[Array, ""]
-) -> Lesson:
-    """How far the step under the teacher's plan is from the teacher's force."""
-    structure, potential, radius = optimizer.policy.control(policy, plant, action)
+    optimizer: ShapeOptimizer, told: ShapeState, plant: Plant, label: Label, unit: Float[Array, ""]
+) -> tuple[Lesson, StepResult]:
+    """The step under the teacher's plan, and how far it is from the teacher's force."""
+    action = replace(told.action, anchor=label.anchor, mode=label.mode)
+    structure, potential, radius = optimizer.policy.control(told.policy, plant, action)
     q, p, g, lower, upper, p_max = plant.q, plant.p, plant.g, plant.lower, plant.upper, optimizer.policy.p_max
     result = optimizer.step(q, p, g, potential, structure, lower, upper, p_max, radius)
     kept = (1.0 - structure.zeta) * p  # what the policy's bound left of the momentum
-    force = teacher_force(plant, kept / (optimizer.step.h * unit), action, unit)
+    force = teacher_force(plant, kept / (optimizer.step.h * unit), label, unit)
     miss = (result.p_free - kept) / (optimizer.step.h * unit) - force
     v = result.e_p
     size = norm(structure.alpha_J * structure.skew(v)) + norm(structure.alpha_R * structure.dissipation(v))
-    return Lesson(jnp.where(plant.finite, jnp.mean(miss**2), 0.0), size / unit)
+    return Lesson(jnp.where(plant.finite, jnp.mean(miss**2), 0.0), size / unit), result
 
 
-def _taught(action: StageAction, label: Label) -> StageAction:
-    """The teacher's plan in place of the planner's."""
-    return replace(action, anchor=label.anchor, mode=label.mode)
-
-
-def _obeying(planned: Planned, where: Bool[Array, " batch"]) -> StageAction:
-    """The stages of a batch, under the teacher's plan where it is to be followed."""
+def _obeying(told: ShapeState, label: Label, result: StepResult, where: Bool[Array, " batch"]) -> ShapeState:
+    """The states that follow the teacher's plan instead of the planner's."""
     chosen = lambda new, old: jnp.where(where.reshape(-1, *(1,) * (new.ndim - 1)), new, old)  # noqa: E731
-    return jax.tree.map(chosen, _taught(planned.action, planned.label), planned.action)
+    action = replace(
+        told.action, anchor=chosen(label.anchor, told.action.anchor), mode=chosen(label.mode, told.action.mode)
+    )
+    return replace(told, q=chosen(result.q, told.q), p=chosen(result.p, told.p), action=action)
 
 
 def _in_stage_units(channels: Any, memory: PyTree) -> Channels:
