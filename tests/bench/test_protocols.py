@@ -10,7 +10,7 @@ from shapeopt.bench.metrics import GAP_HIT, PAPER_HIT, Quantity
 from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.bench.sensing import EXACT, Minibatch, Noisy, ValueOnly
 from shapeopt.peers import PEERS, available
-from shapeopt.tasks import FAMILIES, StartLaw
+from shapeopt.tasks import FAMILIES, HELD_OUT, LandscapeFamily, StartLaw
 
 SYNTHETIC = ("ackley", "levy", "rastrigin")
 
@@ -107,6 +107,20 @@ def test_clusters_phase_retrieval_and_control_have_the_design_s_sizes():
     assert paper[2:] == [(name, d, 48, 64) for name in ("phase_retrieval", "double_integrator") for d in (8, 32)]
 
 
+def test_unseen_has_every_held_out_family_in_22_cells_or_more_half_of_the_turnable_ones_turned():
+    cells = PROTOCOLS["unseen"].cells
+    assert {cell.family.name for cell in cells} == set(HELD_OUT)
+    assert len({(cell.family.name, cell.family.dimension) for cell in cells}) == len(cells) >= 22
+    assert {cell.family.dimension for cell in cells} >= {2, 50}
+    assert all(2 <= cell.family.dimension <= 50 for cell in cells)
+    assert {(cell.budget, cell.tasks, cell.starts, cell.sensing, cell.rule) for cell in cells} == {
+        (500, 32, 1, EXACT, GAP_HIT)
+    }
+    kinds = [cell.family for cell in cells if isinstance(cell.family, LandscapeFamily)]
+    turned = [family.rotated for family in kinds if family.kind.rotatable]
+    assert 0.4 < sum(turned) / len(turned) < 0.6
+
+
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_names_are_distinct_and_fit_for_files(name):
     protocol = PROTOCOLS[name]
@@ -146,5 +160,5 @@ def test_the_paper_s_baselines_are_run_on_its_rows_and_peers_on_ours():
     for name in ("paper", "paper-science", "settings", "oracles"):
         assert set(PROTOCOLS[name].methods) == {"universal", "paper", *rows_of_the_paper}
     assert {"universal", "paper", *rows_of_the_paper} < set(PROTOCOLS["multiwell"].methods)
-    for name in ("near", "box", "box-rotated", "noisy", "value-only", "multiwell", "science"):
+    for name in ("near", "box", "box-rotated", "noisy", "value-only", "multiwell", "science", "unseen"):
         assert {"basinhopping", "monotonic_hopping", "direct", "cma"} <= set(PROTOCOLS[name].methods)

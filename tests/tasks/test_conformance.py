@@ -11,7 +11,10 @@ import pytest
 
 from shapeopt.tasks import FAMILIES, AbstractFamily, AbstractTask, StartLaw, make_family
 
-DIMENSIONS = {"multiwell": 1, "double_well": 1, "lennard_jones": 18}
+DIMENSIONS = {
+    **{"multiwell": 1, "double_well": 1, "lennard_jones": 18, "shekel": 4, "hartmann_6": 6},
+    **dict.fromkeys(("goldstein_price", "six_hump_camel", "branin", "eggholder", "holder_table"), 2),
+}
 TASKS, POINTS, DESCENT_STEPS = 3, 200, 40
 NAMES = list(FAMILIES)
 pytestmark = pytest.mark.parametrize("name", NAMES)

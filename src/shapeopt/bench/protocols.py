@@ -28,6 +28,46 @@ MULTIWELL_CALLS = 1251  # mean gradient calls of tab. multiwell_fair_budget
 MULTIWELL_SIGMA = 0.1
 ABLATION_SIGMA = 0.2
 
+UNSEEN_TASKS = 32
+UNSEEN = (  # family, dimension, rotated; families that hold only in their own box have no rotation
+    ("griewank", 2, False),
+    ("griewank", 10, True),
+    ("griewank", 50, True),
+    ("salomon", 10, False),
+    ("drop_wave", 2, False),
+    ("drop_wave", 5, True),
+    ("schaffer_f7", 5, False),
+    ("schaffer_f7", 20, True),
+    ("zakharov", 10, False),
+    ("zakharov", 30, True),
+    ("powell_singular", 24, True),
+    ("trid", 20, False),
+    ("bohachevsky", 2, True),
+    ("bohachevsky", 20, False),
+    ("weierstrass", 10, False),
+    ("katsuura", 5, False),
+    ("lunacek", 5, False),
+    ("lunacek", 20, True),
+    ("gallagher", 2, False),
+    ("gallagher", 5, True),
+    ("gallagher", 20, True),
+    ("styblinski_tang", 5, False),
+    ("styblinski_tang", 20, True),
+    ("styblinski_tang", 50, False),
+    ("happy_cat", 10, True),
+    ("schwefel", 5, None),
+    ("schwefel", 20, None),
+    ("michalewicz", 5, None),
+    ("michalewicz", 10, None),
+    ("goldstein_price", 2, None),
+    ("six_hump_camel", 2, None),
+    ("branin", 2, None),
+    ("eggholder", 2, None),
+    ("holder_table", 2, None),
+    ("shekel", 4, None),
+    ("hartmann_6", 6, None),
+)
+
 PAPER_BASELINES = ("gd", "momentum", "nag", "rmsprop", "adam", "lionk", "shampoo", "soap", "sophia")
 PAPER_METHODS = ("universal", "paper", *PAPER_BASELINES)
 PEER_METHODS = (
@@ -129,6 +169,11 @@ def _science() -> Iterator[Cell]:
         yield Cell(make_family("phase_retrieval", d, StartLaw.BOX), 500, TASKS, sensing=Minibatch())
 
 
+def _unseen() -> Iterator[Cell]:
+    for name, d, rotated in UNSEEN:
+        yield Cell(make_family(name, d, StartLaw.BOX, rotated=rotated), 500, UNSEEN_TASKS)
+
+
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
     {
         protocol.name: protocol
@@ -169,6 +214,7 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 ("paper", "paper_horizon_4"),
             ),
             Protocol("science", "clusters, phase retrieval, control", tuple(_science()), PEER_METHODS),
+            Protocol("unseen", "objectives that no policy was trained on", tuple(_unseen()), PEER_METHODS),
         )
     }
 )

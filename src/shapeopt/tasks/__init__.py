@@ -4,25 +4,33 @@ from .ackley import Ackley
 from .base import AbstractFamily, AbstractTask, StartLaw, cube, draw_start
 from .classic import DixonPrice, Quadratic, Rosenbrock
 from .control import Control, ControlTask
+from .landscapes import AbstractDrawnLandscape, LandscapeFamily
 from .lennard_jones import LennardJones, LennardJonesTask
 from .levy import Levy
 from .multiwell import Multiwell, MultiwellTask
 from .phase_retrieval import PhaseRetrieval, PhaseRetrievalTask, Sensing
 from .plants import DoubleIntegrator, Navigation, Pendulum
+from .published import AbstractProblem, PublishedFamily
 from .rastrigin import Rastrigin
 from .shifted import AbstractLandscape, ShiftedTask
+from .split import HELD_OUT, TRAINING
 from .table import FAMILIES, make_family
 
 __all__ = [
     "FAMILIES",
+    "HELD_OUT",
+    "TRAINING",
+    "AbstractDrawnLandscape",
     "AbstractFamily",
     "AbstractLandscape",
+    "AbstractProblem",
     "AbstractTask",
     "Ackley",
     "Control",
     "ControlTask",
     "DixonPrice",
     "DoubleIntegrator",
+    "LandscapeFamily",
     "LennardJones",
     "LennardJonesTask",
     "Levy",
@@ -32,6 +40,7 @@ __all__ = [
     "Pendulum",
     "PhaseRetrieval",
     "PhaseRetrievalTask",
+    "PublishedFamily",
     "Quadratic",
     "Rastrigin",
     "Rosenbrock",

@@ -1,7 +1,7 @@
 """Analytic landscapes moved and turned inside [-5, 5]^d (eq. ackley_levy_rastrigin_task).
 
-A landscape is a function of x with least value 0 at x = 0; a task reads it at x = R(q - s). Formulas are arranged so
-that the value at q = s is exactly 0 and small gaps keep their digits.
+A landscape is a function of x with its least value at x = 0; a task reads it at x = R(q - s). Formulas are arranged so
+that the value at q = s is exactly 0 and small gaps keep their digits, save where a published value is kept.
 """
 
 import abc
@@ -20,7 +20,7 @@ ZERO_BY_CONSTRUCTION = "exact: every term of the formula is non-negative and van
 
 
 class AbstractLandscape(eqx.Module):
-    """A function with least value 0, taken at x = 0."""
+    """A function that takes its least value, 0 unless said otherwise, at x = 0."""
 
     @abc.abstractmethod
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
@@ -30,8 +30,8 @@ class AbstractLandscape(eqx.Module):
 class ShiftedTask(AbstractTask):
     """f_tau(q) = f(R(q - s)) on [-5, 5]^d (eq. ackley_levy_rastrigin_task).
 
-    `minimiser` is s; `minimisers` lists every global minimiser in q, s first. `R` is None where there is no rotation,
-    so that large separable tasks stay O(d).
+    `minimiser` is s; `minimisers` lists the known global minimisers in q, s first. `R` is None where there is no
+    rotation, so that large separable tasks stay O(d).
 
     Departs from the paper: nothing.
     """
@@ -63,6 +63,16 @@ class ShiftedTask(AbstractTask):
         return jnp.min(jnp.linalg.norm(q - self.minimisers, axis=-1))
 
 
+def frame(
+    key: PRNGKeyArray, dimension: int, law: StartLaw, rotated: bool
+) -> tuple[Float[Array, " d"], Float[Array, "d d"] | None]:
+    """A shift s and, where wanted, a rotation R."""
+    key_shift, key_rotation = jax.random.split(key)
+    reach = BOX_SHIFT if law is StartLaw.BOX else NEAR_SHIFT
+    s = jax.random.uniform(key_shift, (dimension,), minval=-reach, maxval=reach)
+    return s, jax.random.orthogonal(key_rotation, dimension) if rotated else None
+
+
 def place(
     key: PRNGKeyArray,
     landscape: AbstractLandscape,
@@ -72,10 +82,7 @@ def place(
     twin: Float[Array, " d"] | None = None,
 ) -> ShiftedTask:
     """Shift and turn `landscape`; `twin` is its second global minimiser in x, if it has one."""
-    key_shift, key_rotation = jax.random.split(key)
-    reach = BOX_SHIFT if law is StartLaw.BOX else NEAR_SHIFT
-    s = jax.random.uniform(key_shift, (dimension,), minval=-reach, maxval=reach)
-    R = jax.random.orthogonal(key_rotation, dimension) if rotated else None
+    s, R = frame(key, dimension, law, rotated)
     minimisers = s[None, :]
     if twin is not None:
         moved = twin if R is None else twin @ R  # R^T twin

@@ -9,12 +9,23 @@ from .ackley import Ackley
 from .base import AbstractFamily, StartLaw
 from .classic import DixonPrice, Quadratic, Rosenbrock
 from .control import Control
+from .generated import GENERATED
+from .held_out import HELD_OUT_LANDSCAPES
+from .landscapes import LandscapeFamily
 from .lennard_jones import LennardJones
 from .levy import Levy
 from .multiwell import Multiwell
 from .phase_retrieval import PhaseRetrieval, Sensing
 from .plants import DoubleIntegrator, Navigation, Pendulum
+from .published import PUBLISHED, AbstractProblem, PublishedFamily
 from .rastrigin import Rastrigin
+
+
+def _published(problem: type[AbstractProblem]) -> Callable[..., AbstractFamily]:
+    if problem.dimension is None:
+        return functools.partial(PublishedFamily, problem=problem)
+    return functools.partial(PublishedFamily, problem=problem, dimension=problem.dimension)
+
 
 # Each constructor takes `dimension` and `law`; some take `rotated` and `varied`, and options of their own.
 FAMILIES: Mapping[str, Callable[..., AbstractFamily]] = MappingProxyType(
@@ -33,6 +44,8 @@ FAMILIES: Mapping[str, Callable[..., AbstractFamily]] = MappingProxyType(
         "quadratic": Quadratic,
         "rosenbrock": Rosenbrock,
         "dixon_price": DixonPrice,
+        **{kind.name: functools.partial(LandscapeFamily, kind=kind) for kind in (*GENERATED, *HELD_OUT_LANDSCAPES)},
+        **{problem.name: _published(problem) for problem in PUBLISHED},
     }
 )
 
