@@ -140,6 +140,7 @@ class View(NamedTuple):
     cues: Tensor
     directions: Tensor  # batch, k, d
     log_stiffness: Tensor  # batch, modes, d
+    strength: Tensor  # the force at hand, rms, in the stage's unit, at most 1
     kept: Tensor
 
 
@@ -174,8 +175,10 @@ class Policy(nn.Module):
         alpha = nets.ALPHA_MARGIN + (1.0 - 2.0 * nets.ALPHA_MARGIN) * torch.sigmoid(scalars[:, :2] + nets.HALF_DAMPED)
         pull = torch.sigmoid(scalars[:, 2] + view.cues @ gains["kappa"] + nets.QUIET)
         kappa = nets.KAPPA_MIN + (1.0 - nets.KAPPA_MIN) * pull
-        anchor = (q + self.rho * torch.tanh(move)).clamp(-REACH, REACH)
-        return Action(logits.argmax(1), anchor, torch.cat([alpha, kappa[:, None]], dim=1), logits)
+        mode = logits.argmax(1)
+        away = torch.where(mode == Mode.REFINE, 0.0, self.rho)[:, None] * torch.tanh(move)
+        anchor = (q + away).clamp(-REACH, REACH)
+        return Action(mode, anchor, torch.cat([alpha, kappa[:, None]], dim=1), logits)
 
     def step(
         self, view: View, action: Action, q: Tensor, p: Tensor, g: Tensor, force: Tensor, archive: Archive
@@ -202,7 +205,8 @@ class Policy(nn.Module):
         row = v[:, None]
         skew = alpha_J * ((row @ V @ U.mT) - (row @ U @ V.mT))[:, 0]
         loss = alpha_R * ((row @ B @ B.mT)[:, 0] + diagonal * v)
-        u_port = self.u_max * force[:, None] * torch.tanh(push) - kept * port * h * softest * v
+        bound = self.u_max * force * torch.where(action.mode == Mode.REFINE, view.strength, 1.0)
+        u_port = bound[:, None] * torch.tanh(push) - kept * port * h * softest * v
         kappa = action.gains[:, 2:]
         pull = (kappa + (1.0 - kappa) * local) * softest * (q - action.anchor)
         heights = torch.exp(SHAPING + 2.0 * torch.tanh(self.planner_gains["shaping"]))
@@ -322,13 +326,14 @@ def observe(
     rise = (f - stage.shift) / (d * stage.force)
     force = (g / stage.force[:, None]).clamp(-OBSERVED, OBSERVED)
     size = norm(force)
+    strength = size / d**0.5
     stiffer = (log_stiffness[:, 1] - log_stiffness[:, 0]).mean(1)
-    felt = torch.stack([RISE * rise, torch.log(size / d**0.5 + FAINT), stiffer], dim=1).clamp(-2.0, 2.0)
+    felt = torch.stack([RISE * rise, torch.log(strength + FAINT), stiffer], dim=1).clamp(-2.0, 2.0)
     cues = torch.cat([torch.stack([one, (2.0 * spent - 1.0) * one], dim=1), felt], dim=1)
     level = rise.clamp(-OBSERVED, OBSERVED)
     z = torch.cat([q, momentum, force, level[:, None], size[:, None], memory.read(q), cues], dim=1)
     directions = torch.stack([-q, -force, momentum, survey.best_place - q], dim=1)
-    return View(z, cues, directions, log_stiffness, kept)
+    return View(z, cues, directions, log_stiffness, strength.clamp(max=1.0), kept)
 
 
 def chosen(event: Tensor, new: Action, old: Action) -> Action:

@@ -65,6 +65,15 @@ class ShapeState(eqx.Module):
     info: Info
 
 
+class Heard(NamedTuple):
+    """A reading that was taken in, and why the stage ends at it, if it does."""
+
+    plant: Plant
+    policy: PyTree
+    cause: Int[Array, ""]
+    spent: Float[Array, ""]  # with this reading
+
+
 class ShapeOptimizer(AbstractOptimizer):
     """SHAPE with a given policy; one reading a step.
 
@@ -97,15 +106,30 @@ class ShapeOptimizer(AbstractOptimizer):
         return state.info
 
     def tell(self, state: ShapeState, reading: Reading) -> ShapeState:
-        spent = state.spent + reading.cost.astype(state.q.dtype)
-        plant = _plant(state, reading, spent)
-        age = state.age + 1
-        policy = self.policy.assess(state.policy, plant, state.action)
+        heard = self.hear(state, reading)
+        return self.move(state, heard, *self.plan(state, heard))
 
-        cause = cause_of(self.policy.notice(policy, plant, state.action), age, state.action.horizon)
-        ended = cause != Cause.NONE
-        renewed = self.policy.begin(policy, plant, state.action, cause)
-        policy, action = _where(ended, renewed, (policy, state.action))
+    def hear(self, state: ShapeState, reading: Reading) -> Heard:
+        """Take in a reading, made harmless where it is not finite."""
+        box, dtype = state.box, state.q.dtype
+        spent = state.spent + reading.cost.astype(dtype)
+        f, g = reading.value.astype(dtype), reading.gradient.astype(dtype) * box.scale
+        finite = jnp.isfinite(f) & jnp.all(jnp.isfinite(g))
+        f, g = jnp.where(finite, f, jnp.inf), jnp.where(finite, g, 0.0)
+        share = jnp.minimum(spent / state.budget, 1.0)
+        plant = Plant(state.q, state.p, f, g, finite, box.q_lower, box.q_upper, share)
+        policy = self.policy.assess(state.policy, plant, state.action)
+        signals = self.policy.notice(policy, plant, state.action)
+        return Heard(plant, policy, cause_of(signals, state.age + 1, state.action.horizon), spent)
+
+    def plan(self, state: ShapeState, heard: Heard) -> tuple[PyTree, StageAction]:
+        """The policy's state and the stage that goes on from here: another one if the last has ended."""
+        renewed = self.policy.begin(heard.policy, heard.plant, state.action, heard.cause)
+        return _where(heard.cause != Cause.NONE, renewed, (heard.policy, state.action))
+
+    def move(self, state: ShapeState, heard: Heard, policy: PyTree, action: StageAction) -> ShapeState:
+        """The step of the stage, and what a provident policy does instead."""
+        plant, cause, age = heard.plant, heard.cause, state.age + 1
         made = self._step(plant, self.policy.control(policy, plant, action))
         followed = self.policy.follow(policy, plant, action, made[0])
         if isinstance(self.policy, AbstractProvidentPolicy):
@@ -113,17 +137,20 @@ class ShapeOptimizer(AbstractOptimizer):
                 self.policy.judge(policy, plant, action, made[0]), jnp.zeros_like(age), jnp.ones_like(age)
             )
             followed, action, made = self._reconsidered(self.policy, followed, plant, action, made, second)
-            cause, ended = jnp.where(second != Cause.NONE, second, cause), ended | (second != Cause.NONE)
-        policy, (result, shaping, channels) = followed, made
+            cause = jnp.where(second != Cause.NONE, second, cause)
+        result, shaping, channels = made
 
         ledger, pending = state.info.ledger, state.pending
         if self.record_energy:
             ledger = close_balance(state.pending, plant.f)
             pending = open_balance(plant.q, plant.f, result, shaping, ledger.after)
+        ended = cause != Cause.NONE
         stage = state.info.stage + ended.astype(jnp.int32)
         info = Info(state.action.mode, cause.astype(jnp.int32), stage, ledger, channels)
         age = jnp.where(ended, 0, age)
-        return ShapeState(result.q, result.p, action, age, policy, state.box, spent, state.budget, pending, info)
+        return ShapeState(
+            result.q, result.p, action, age, followed, state.box, heard.spent, state.budget, pending, info
+        )
 
     def _reconsidered(
         self,
@@ -156,15 +183,6 @@ def _channels(structure: Structure, v: Float[Array, " d"]) -> Channels:
     u_port = structure.port_input(v)
     skew, drag = structure.alpha_J * structure.skew(v), structure.alpha_R * structure.dissipation(v)
     return Channels(norm(skew), norm(drag), norm(u_port), jnp.dot(v, u_port))
-
-
-def _plant(state: ShapeState, reading: Reading, spent: Float[Array, ""]) -> Plant:
-    """The reading in internal coordinates, made harmless where it is not finite."""
-    box, dtype = state.box, state.q.dtype
-    f, g = reading.value.astype(dtype), reading.gradient.astype(dtype) * box.scale
-    finite = jnp.isfinite(f) & jnp.all(jnp.isfinite(g))
-    f, g = jnp.where(finite, f, jnp.inf), jnp.where(finite, g, 0.0)
-    return Plant(state.q, state.p, f, g, finite, box.q_lower, box.q_upper, jnp.minimum(spent / state.budget, 1.0))
 
 
 def _where(condition: Bool[Array, ""], new: PyTree, old: PyTree) -> PyTree:

@@ -11,7 +11,7 @@ from shapeopt.core import Mode
 from shapeopt.policy.base import Plant
 from shapeopt.training.teacher import CLEAR, NOVEL, WORST, ProbeTeacher, mode_label, unit_vector
 
-TEACHER = ProbeTeacher()
+TEACHER, DRAW = ProbeTeacher(), jnp.zeros((), jnp.int32)
 
 
 def plant(q, p=None, g=None, f=0.0, reach=5.0):
@@ -26,7 +26,7 @@ def nothing_new(q):
 
 
 def ask(where, value, novelty=nothing_new, stalled=False, unit=1.0, key=0, teacher=TEACHER):
-    return teacher(where, jnp.asarray(unit), jnp.asarray(stalled), value, novelty, jax.random.key(key))
+    return teacher(where, jnp.asarray(unit), jnp.asarray(stalled), value, novelty, jax.random.key(key), DRAW)
 
 
 def bowl(q):
@@ -35,7 +35,7 @@ def bowl(q):
 
 def test_directions_are_unit_descent_momentum_and_orthogonal_to_the_gradient():
     where = plant([1.0, 2.0, -1.0, 0.5], p=[0.0, 3.0, 0.0, 4.0], g=[2.0, 0.0, 0.0, 0.0])
-    directions = np.asarray(TEACHER.directions(where, nothing_new, jax.random.key(1)))
+    directions = np.asarray(TEACHER.directions(where, nothing_new, jax.random.key(1), DRAW))
     np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(directions[0], [-1.0, 0.0, 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(directions[1], [0.0, 0.6, 0.0, 0.8], atol=1e-12)
@@ -47,7 +47,7 @@ def test_directions_are_unit_descent_momentum_and_orthogonal_to_the_gradient():
 def test_the_novel_direction_leads_to_where_memory_is_emptiest():
     novelty = lambda q: jax.nn.sigmoid(q[0])  # noqa: E731
     where = plant([0.0, 0.0])
-    novel = [TEACHER.directions(where, novelty, jax.random.key(k))[2, 0] for k in range(5)]
+    novel = [TEACHER.directions(where, novelty, jax.random.key(k), DRAW)[2, 0] for k in range(5)]
     assert min(novel) > 0.5
 
 
@@ -55,7 +55,7 @@ def test_the_score_is_the_slow_one():
     where = plant([1.0, -0.5], p=[0.3, 0.1], g=[1.0, -0.5], f=0.625)
     novelty = lambda q: 0.3 + 0.1 * jnp.tanh(q[1])  # noqa: E731
     label = ask(where, bowl, novelty, unit=2.0, key=3)
-    directions = np.asarray(TEACHER.directions(where, novelty, jax.random.key(3)))
+    directions = np.asarray(TEACHER.directions(where, novelty, jax.random.key(3), DRAW))
     scores, points = [], []
     for radius in TEACHER.radii:
         for direction in directions:
@@ -115,7 +115,7 @@ def test_labels_do_not_depend_on_the_scale_of_f():
 
 def test_candidates_stay_in_the_box_and_a_hole_is_the_worst():
     where = plant([4.9, -4.9], g=[-1.0, 1.0])
-    probes = TEACHER.probe(where, jnp.asarray(1.0), lambda q: jnp.nan * q[0], nothing_new, jax.random.key(0))
+    probes = TEACHER.probe(where, jnp.asarray(1.0), lambda q: jnp.nan * q[0], nothing_new, jax.random.key(0), DRAW)
     assert np.abs(probes.points).max() <= 5.0
     assert np.all(np.asarray(probes.improvement) == WORST)
 

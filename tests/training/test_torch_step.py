@@ -5,10 +5,13 @@ from pathlib import Path
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from shapeopt.core import Mode
 from shapeopt.memory.summary import COUNT
+from shapeopt.policy.draws import hashed_normal
 from shapeopt.training.config import Precision, TrainConfig
 from shapeopt.training.losses import PAPER_WEIGHTS, rollout_terms
 from shapeopt.training.phases import split_policy
@@ -37,19 +40,18 @@ def decisive(policy):
     heard = lambda p: [p.planner.network.layers[-1].weight, p.controller.network.layers[-1].weight]  # noqa: E731
     policy = eqx.tree_at(heard, policy, [10.0 * weight for weight in heard(policy)])
     gains = lambda p: (p.planner.gains, p.controller.gains)  # noqa: E731
-    return eqx.tree_at(gains, policy, jax.tree.map(lambda leaf: leaf + 0.1, gains(policy)))
+    policy = eqx.tree_at(gains, policy, jax.tree.map(lambda leaf: leaf + 0.1, gains(policy)))
+    return eqx.tree_at(lambda p: p.planner.gains.logits, policy, policy.planner.gains.logits.at[Mode.ESCAPE].add(0.9))
 
 
 def draws(key, d):
     """The teacher's normals at a reading, as the library draws them."""
+    keys, shape = jax.random.split(key, BATCH), (TRIES + min(PROBE_TEACHER.orthogonal, d - 1), d)
 
     def draw(n):
-        keys = [jax.random.fold_in(jax.random.fold_in(key, n + 1), i) for i in range(BATCH)]
-        pairs = [jax.random.split(k) for k in keys]
-        tries = [np.asarray(jax.random.normal(novel, (TRIES, d))) for novel, _ in pairs]
-        count = min(PROBE_TEACHER.orthogonal, d - 1)
-        across = [np.asarray(jax.random.normal(cross, (count, d))) for _, cross in pairs]
-        return torch.tensor(np.array(tries)), torch.tensor(np.array(across))
+        rows = [hashed_normal(k, jnp.asarray(n + 1), shape, jnp.float64) for k in keys]
+        drawn = torch.tensor(np.array(rows))
+        return drawn[:, :TRIES], drawn[:, TRIES:]
 
     return draw
 

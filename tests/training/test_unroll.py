@@ -8,9 +8,11 @@ import pytest
 
 from shapeopt.core import Mode
 from shapeopt.oracles import ExactOracle, NoisyOracle, ValueOnlyOracle
+from shapeopt.policy import UniversalPolicy, cast_policy
 from shapeopt.policy.base import Plant
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
+from shapeopt.training.phases import split_policy
 from shapeopt.training.sensing import Sensing
 from shapeopt.training.teacher import Label, ProbeTeacher
 from shapeopt.training.unroll import C_ESCAPE, C_G, C_P, Unroll, teacher_force
@@ -34,6 +36,43 @@ def test_every_reading_is_counted_and_the_clock_makes_events(single, tiny):
     np.testing.assert_array_equal(record.event[:12], clock[:12])  # later, a run may come to rest
     asked = np.where(np.any(record.event, axis=1), ProbeTeacher().calls(2), 0)
     np.testing.assert_array_equal(record.label.calls, np.repeat(asked[:, None], tiny.batch, 1))
+
+
+def recorded(unroll, policy):
+    """The record of a whole run."""
+    return unroll.advance(policy, unroll.start(policy, jax.random.key(2)))[1]
+
+
+def test_what_is_computed_again_is_what_would_have_been_kept(tiny):
+    params, static = split_policy(cast_policy(tiny.policy, np.float64))
+
+    def gradient(remat):
+        def loss(params):
+            record = recorded(Unroll(tiny.family, tiny.batch, 9, remat=remat), eqx.combine(params, static))
+            return jnp.mean(record.value[-1]) + jnp.sum(record.anchor**2)
+
+        return jax.tree.leaves(jax.jit(jax.grad(loss))(params))
+
+    again, kept = gradient(True), gradient(False)
+    assert max(np.abs(leaf).max() for leaf in kept) > 1e-3
+    for one, other in zip(again, kept, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def test_a_taught_run_follows_the_teacher_and_its_controller_has_lessons(single, tiny):
+    record = jax.jit(lambda: recorded(Unroll(tiny.family, tiny.batch, 9, taught=True), tiny.policy))()
+    np.testing.assert_array_equal(record.goal[1:7], np.repeat(record.label.anchor[:1], 6, 0))
+    assert np.abs(record.label.anchor - record.anchor)[record.event].max() > 0.1
+    assert np.all(record.lesson.miss[record.event] > 0) and np.all(record.lesson.miss[~record.event] == 0)
+
+
+def test_the_teacher_s_word_changes_no_run_that_is_not_taught(single, tiny):
+    *_, asked = tiny.run
+    assert np.all(asked.lesson.miss == 0)
+    unroll = Unroll(tiny.family, tiny.batch, tiny.readings, untaught=True)
+    alone = jax.jit(lambda: unroll.advance(tiny.policy, unroll.start(tiny.policy, jax.random.key(0)))[1])()
+    np.testing.assert_allclose(alone.value, asked.value, rtol=2e-3)
+    assert np.all(alone.label.calls == 0)
 
 
 def test_a_goal_is_the_anchor_planned_at_the_last_event(single, tiny):
@@ -75,6 +114,8 @@ def test_sensing_makes_its_oracle(tiny, sensing, kind, cost):
 
 
 def test_wrong_settings_are_refused(tiny):
+    with pytest.raises(ValueError, match="`policy` must plan before it steps; got a UniversalPolicy"):
+        Unroll(tiny.family, 4, 8).start(UniversalPolicy(), jax.random.key(0))
     with pytest.raises(ValueError, match="`batch` must be at least 1; got 0"):
         Unroll(tiny.family, 0, 8)
     with pytest.raises(ValueError, match="`sigma` must not be negative; got -1"):

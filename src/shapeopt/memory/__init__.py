@@ -5,9 +5,10 @@ import jax.numpy as jnp
 from .archive import Archive
 from .blockwise import BlockwiseMemory
 from .grid import MultigridMemory
-from .spatial import AbstractSpatialMemory
+from .spatial import READ, AbstractSpatialMemory
 
 __all__ = [
+    "READ",
     "AbstractSpatialMemory",
     "Archive",
     "BlockwiseMemory",

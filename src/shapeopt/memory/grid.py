@@ -4,11 +4,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Bool, Float, Int
 
 from ..core import REACH
-from .spatial import AbstractSpatialMemory
-from .summary import CHANNELS, FEATURES, absorb, describe, empty_rows, is_writable, novelty_of
+from .spatial import READ, AbstractSpatialMemory
+from .summary import CHANNELS, COUNT, FEATURES, absorb, describe, empty_rows, is_writable, novelty_of
 
 GRID_LEVELS = (4, 8, 16)  # our choice; the paper names neither the number of levels nor their sizes
 
@@ -59,10 +60,10 @@ class MultigridMemory(AbstractSpatialMemory):
         return MultigridMemory(self.table.at[cells].set(kept, unique_indices=True), self.levels)
 
     def read(self, q: Float[Array, "2"]) -> Float[Array, " features"]:
-        return describe(self.table[self._cells(q)], self.table[0]).reshape(-1)
+        return checkpoint_name(describe(self.table[self._cells(q)], self.table[0]).reshape(-1), READ)
 
     def novelty(self, q: Float[Array, "2"]) -> Float[Array, ""]:
-        return novelty_of(self.table[self._cells(q)])
+        return novelty_of(self.table[self._cells(q), COUNT])
 
     def _cells(self, q: Float[Array, "2"]) -> Int[Array, " L"]:
         """Row of the cell that holds q, at each level."""

@@ -6,6 +6,8 @@ from typing import Self
 import equinox as eqx
 from jaxtyping import Array, Bool, Float
 
+READ = "memory read"  # what `jax.checkpoint` may keep by name: a read is small, and the memory that it came from is not
+
 
 class AbstractSpatialMemory(eqx.Module):
     """Where the search has been and what it found there, in a fixed number of cells over [-REACH, REACH]^d.

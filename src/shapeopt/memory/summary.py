@@ -71,9 +71,9 @@ def describe(rows: Float[Array, "n 5"], overall: Float[Array, " 5"]) -> Float[Ar
     return jnp.where(seen[:, None], features, 0.0)
 
 
-def novelty_of(rows: Float[Array, "n 5"]) -> Float[Array, ""]:
-    """Mean over the rows of (1 + n)^(-1/2): one where nothing was written, falling with every write."""
-    return jnp.mean(jax.lax.rsqrt(1.0 + rows[:, COUNT]))
+def novelty_of(counts: Float[Array, " n"]) -> Float[Array, ""]:
+    """Mean over some rows' counts n of (1 + n)^(-1/2): one where nothing was written, falling with every write."""
+    return jnp.mean(jax.lax.rsqrt(1.0 + counts))
 
 
 def _share(part: Float[Array, "..."], rest: Float[Array, "..."]) -> Float[Array, "..."]:

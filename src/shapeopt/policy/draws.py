@@ -1,11 +1,12 @@
 """The randomness of an escape, drawn cheaply: a batch pays for it at every reading, whether it escapes or not."""
 
+import math
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, UInt32
+from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 GOLDEN = np.uint32(0x9E3779B9)  # 2^32 over the golden ratio: neighbouring counters land far apart
 
@@ -27,7 +28,7 @@ def draw(words: UInt32[Array, " 2"], escape: Int[Array, ""], d: int, kinds: int,
     All come from one stream of uniform numbers, in single precision, which keeps the compiled code small and quick.
     """
     uniform = hashed_uniform(words, escape, 2 * d + kinds + 4)
-    normal = (2.0**0.5 * jax.lax.erf_inv(2.0 * uniform[: d + kinds + 1] - 1.0)).astype(dtype)
+    normal = _as_normal(uniform[: d + kinds + 1]).astype(dtype)
     rest = uniform[d + kinds + 1 :].astype(dtype)
     return Draws(
         kinds=normal[d : d + kinds],
@@ -37,6 +38,18 @@ def draw(words: UInt32[Array, " 2"], escape: Int[Array, ""], d: int, kinds: int,
         normal=normal[:d],
         uniform=rest[3:],
     )
+
+
+def hashed_normal(
+    key: PRNGKeyArray, number: Int[Array, ""], shape: tuple[int, ...], dtype: jax.typing.DTypeLike
+) -> Float[Array, "..."]:
+    """Standard normal numbers: draw `number` of those that a key has, in single precision."""
+    uniform = hashed_uniform(jax.random.key_data(key), number, math.prod(shape))
+    return _as_normal(uniform).astype(dtype).reshape(shape)
+
+
+def _as_normal(uniform: Float[Array, " n"]) -> Float[Array, " n"]:
+    return 2.0**0.5 * jax.lax.erf_inv(2.0 * uniform - 1.0)
 
 
 def hashed_uniform(words: UInt32[Array, " 2"], escape: Int[Array, ""], n: int) -> Float[Array, " n"]:

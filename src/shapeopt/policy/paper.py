@@ -225,7 +225,8 @@ class PaperPolicy(AbstractPolicy):
         potential = shaped_potential(action.anchor, kappa, archive, scales.value, action.mode, heights)
         radius = jnp.full_like(kappa, FARTHEST * plant.q.size**0.5)
         drive = Drive(acting_on(chosen.structure, kept), potential, radius)
-        return jax.tree.map(lambda a, b: jnp.where(plant.finite, a, b), drive, self._retreat(drive, scales.force))
+        either = lambda a, b: a if a is b else jnp.where(plant.finite, a, b)  # noqa: E731
+        return jax.tree.map(either, drive, self._retreat(drive, scales.force))
 
     def follow(self, state: PaperState, plant: Plant, action: StageAction, result: StepResult) -> PaperState:
         return replace(state, trusted=state.stage.scales.known & plant.finite)
@@ -252,12 +253,12 @@ class PaperPolicy(AbstractPolicy):
 
     def _retreat(self, drive: Drive, kappa: Float[Array, ""]) -> Drive:
         """One step onto the anchor, all momentum dissipated: M = h^2 kappa I and nothing else (design, escape)."""
-        old, q_bar = drive.structure, drive.potential.q_bar
+        old, potential, q_bar = drive.structure, drive.potential, drive.potential.q_bar
         metric, zero = DiagonalMetric(jnp.ones_like(q_bar) / (self.h**2 * kappa)), jnp.zeros_like(kappa)
         still = jnp.zeros_like(q_bar)
         port = (None, None) if old.u_shp is None else (still, zero)
         structure = Structure(metric, old.skew, old.dissipation, jnp.ones_like(kappa), zero, zero, *port)
-        flat = jax.tree.map(jnp.zeros_like, (drive.potential.memory, drive.potential.barrier))
+        flat = (replace(part, heights=jnp.zeros_like(part.heights)) for part in (potential.memory, potential.barrier))
         return Drive(structure, ShapedPotential(q_bar, kappa, *flat), jnp.full_like(kappa, jnp.inf))
 
 

@@ -162,11 +162,13 @@ class PaperController(eqx.Module):
         d, r, gains, weights = self.d, self.rank, _like(self.gains, view.z), action.mode_weights
         chosen = jnp.stack([action.alpha_J, action.alpha_R, action.kappa])
         heads = _apply(self.network, jnp.concatenate([view.z, view.cues, action.anchor, weights, chosen]))
-        log_mass, push, damping, factors, scalars = jnp.split(heads, (d, 2 * d, 3 * d, 3 * d + 3 * d * r))
+        cuts = (d, 2 * d, 3 * d, (3 + r) * d, (3 + 2 * r) * d, (3 + 3 * r) * d)
+        log_mass, push, damping, *factors, scalars = jnp.split(heads, cuts)
         factor = LOG_MASS_REACH * jnp.tanh((log_mass + weights @ gains.log_mass @ view.cues) / LOG_MASS_REACH)
         stiffness = jnp.exp(weights @ view.log_stiffness + factor)
         drag = self.h * stiffness  # M / h: with it, a step dissipates all momentum
-        U, V, B = jnp.tanh(factors).reshape(3, d, r) * jnp.sqrt(drag / (d * max(r, 1)))[:, None]
+        size = jnp.sqrt(drag / (d * max(r, 1)))[:, None]
+        U, V, B = (jnp.tanh(factor).reshape(d, r) * size for factor in factors)
         diagonal = drag * jax.nn.sigmoid(damping + weights @ gains.damping @ view.cues + HALF_DAMPED)
         port, kappa_loc = jax.nn.sigmoid(scalars + 2.0 * QUIET)
         alpha_J, alpha_R = mode_gains(action)
@@ -252,5 +254,13 @@ def _like(gains: Any, x: Float[Array, " n"]) -> Any:
 
 
 def _apply(network: eqx.nn.MLP, x: Float[Array, " n"]) -> Float[Array, " m"]:
-    """The network's output, in the precision of its input."""
-    return jax.tree.map(lambda leaf: leaf.astype(x.dtype) if eqx.is_inexact_array(leaf) else leaf, network)(x)
+    """The network's output, in the precision of its input. Written as x W^T, so that a batch stays in rows."""
+    *hidden, last = network.layers
+    for layer in hidden:
+        x = network.activation(_affine(layer, x))
+    return _affine(last, x)
+
+
+def _affine(layer: eqx.nn.Linear, x: Float[Array, " n"]) -> Float[Array, " m"]:
+    weight, bias = _like((layer.weight, layer.bias), x)
+    return jnp.tensordot(x, weight, axes=(0, 1)) + bias

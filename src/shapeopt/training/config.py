@@ -96,7 +96,7 @@ class TrainConfig:
     pairs: int = 4
     reuse: Reuse = Reuse.REUSED
     constant_forces: bool = False
-    remat: bool = False
+    remat: bool = True
     precision: Precision = Precision.SINGLE
     # validation
     validation_tasks: int = 128

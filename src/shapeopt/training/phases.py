@@ -61,7 +61,7 @@ class Plan:
     decay: int | None = None  # updates of phase III over which its rate falls to a twentieth; None: it stays
     trained: Part = Part.ALL
     constant_forces: bool = False
-    remat: bool = False
+    remat: bool = True
     mesh: Mesh | None = None  # devices over which the tasks are divided
 
     def __post_init__(self) -> None:

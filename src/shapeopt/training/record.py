@@ -21,13 +21,17 @@ class Lesson(NamedTuple):
     miss: PerReading
     operators: PerReading
 
+    @staticmethod
+    def none(dtype: jnp.dtype) -> "Lesson":
+        return Lesson(*(jnp.zeros((), dtype),) * 2)
+
 
 class Record(NamedTuple):
     """The readings of a window of a batch of runs.
 
     `q` was read as `value` and was reached under the anchor `goal`. Where `event`, a stage was planned at q: `anchor`
-    and `logits` are the planner's, `label` is the teacher's, `lesson` the controller's. `channels` are of the step that
-    leads on from q, in units of the stage's force.
+    and `logits` are the planner's, `label` is the teacher's (zero if it was not asked), `lesson` the controller's (zero
+    unless it is taught). `channels` are of the step that leads on from q, in units of the stage's force.
     """
 
     value: PerReading

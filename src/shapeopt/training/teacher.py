@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..core import REACH, Mode
 from ..policy.base import Plant
+from ..policy.draws import hashed_normal
 from ..policy.paper_networks import norm
 
 Vector = Float[Array, " d"]
@@ -37,6 +38,12 @@ class Label(NamedTuple):
     mode: Int[Array, ""]
     score: Scalar
     calls: Int[Array, ""]
+
+    @staticmethod
+    def none(q: Vector) -> "Label":
+        """No word of the teacher; `q` lends its size and dtype."""
+        whole = jnp.zeros((), jnp.int32)
+        return Label(jnp.zeros_like(q), whole, jnp.zeros((), q.dtype), whole)
 
 
 class Probes(NamedTuple):
@@ -86,10 +93,12 @@ class ProbeTeacher(eqx.Module):
         value: Callable[[Vector], Scalar],
         novelty: Callable[[Vector], Scalar],
         key: PRNGKeyArray,
+        number: Int[Array, ""],
     ) -> Label:
-        """The label at an event; `value` is read at each candidate, `unit` is the stage's unit of force."""
+        """The label at an event, from draw `number` of the key; `value` is read at each candidate, `unit` is the unit
+        of force of the stage."""
         plant = jax.lax.stop_gradient(plant)
-        probes = self.probe(plant, unit, value, novelty, key)
+        probes = self.probe(plant, unit, value, novelty, key, number)
         scores = probes.improvement + self.novelty_weight * probes.novelty - self.risk_weight * probes.risk
         best = jnp.argmax(scores)  # eq. dp_teacher_anchor
         mode = mode_label(scores[best], stalled, probes.novelty[best])
@@ -103,25 +112,28 @@ class ProbeTeacher(eqx.Module):
         value: Callable[[Vector], Scalar],
         novelty: Callable[[Vector], Scalar],
         key: PRNGKeyArray,
+        number: Int[Array, ""],
     ) -> Probes:
         """The candidates (eq. dp_probe_candidates) and what their score is made of."""
         q = plant.q
-        directions = self.directions(plant, novelty, key)
+        directions = self.directions(plant, novelty, key, number)
         radii = jnp.asarray(self.radii, q.dtype)
         points = q + (radii[:, None, None] * directions).reshape(-1, q.size)
         points = jnp.clip(points, plant.lower, plant.upper)
         improvement = (plant.f - jax.vmap(value)(points).astype(q.dtype)) / (unit * q.size**0.5)
         improvement = jnp.where(jnp.isfinite(improvement), jnp.clip(improvement, WORST, -WORST), WORST)
-        gain = jax.vmap(novelty)(points) - novelty(q)
-        return Probes(points, improvement, gain, jnp.sum((points - q) ** 2, axis=-1) / REACH**2)
+        novel = jax.vmap(novelty)(jnp.concatenate([q[None], points]))
+        return Probes(points, improvement, novel[1:] - novel[0], jnp.sum((points - q) ** 2, axis=-1) / REACH**2)
 
-    def directions(self, plant: Plant, novelty: Callable[[Vector], Scalar], key: PRNGKeyArray) -> Float[Array, "n d"]:
+    def directions(
+        self, plant: Plant, novelty: Callable[[Vector], Scalar], key: PRNGKeyArray, number: Int[Array, ""]
+    ) -> Float[Array, "n d"]:
         """Descent, momentum, novel, orthogonal ones: unit vectors, zero where there is no gradient or momentum."""
-        q, novel_key, cross_key = plant.q, *jax.random.split(key)
-        tries = jax.vmap(unit_vector)(jax.random.normal(novel_key, (TRIES, q.size), q.dtype))
+        q, count = plant.q, min(self.orthogonal, plant.q.size - 1)
+        drawn = hashed_normal(key, number, (TRIES + count, q.size), q.dtype)
+        tries, across = jax.vmap(unit_vector)(drawn[:TRIES]), drawn[TRIES:]
         ahead = jax.vmap(lambda v: novelty(jnp.clip(q + self.radii[-1] * v, plant.lower, plant.upper)))(tries)
         named = [unit_vector(-plant.g), unit_vector(plant.p), tries[jnp.argmax(ahead)]]
-        across = jax.random.normal(cross_key, (min(self.orthogonal, q.size - 1), q.size), q.dtype)
         basis = named[:1]
         for v in across:  # Gram-Schmidt, twice: once is not orthogonal to round-off
             for _ in range(2):

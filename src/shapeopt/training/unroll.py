@@ -1,7 +1,7 @@
 """A differentiable unroll of SHAPE on a batch of sampled tasks, watched by the teacher.
 
-Time is outside and the batch inside, so that the teacher, which is asked only at events, is a real branch: it costs
-nothing at a reading where no run has an event.
+Time is outside and the batch inside, so that planning, and asking the teacher, is a real branch: it costs nothing at a
+reading where no run has an event.
 """
 
 from dataclasses import replace
@@ -13,13 +13,15 @@ import jax.numpy as jnp
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from ..core import Cause, Mode, Reading
-from ..dynamics import SemiImplicitStep, StepResult
+from ..core import Cause, Mode
+from ..dynamics import SemiImplicitStep
+from ..events import StageAction
+from ..memory import READ
 from ..oracles import AbstractOracle, OracleState
-from ..policy.base import AbstractPolicy, Plant
+from ..policy.base import AbstractPolicy, AbstractProvidentPolicy, Plant
 from ..policy.paper_networks import norm
 from ..policy.paper_stage import PaperState
-from ..shape import Channels, ShapeOptimizer, ShapeState
+from ..shape import Channels, Heard, ShapeOptimizer, ShapeState
 from ..tasks import AbstractFamily, AbstractTask
 from .parallel import over_tasks
 from .record import Before, Lesson, Record
@@ -30,6 +32,10 @@ from .teacher import Label, ProbeTeacher, unit_vector
 C_G = 1.0  # pull towards the anchor: with a typical force's reach of 0.1, a tenth of the way a step
 C_P = 0.5  # share of the momentum that a step dissipates, of the order of the untrained controller's
 C_ESCAPE = 1.0  # push towards the anchor while escaping, rms over coordinates, in the stage's units
+
+# What reverse mode keeps of a step besides the state that it began with; the rest is computed again, which takes no
+# longer than to write it and read it back. Without the reads, the whole memory would be kept at every reading.
+KEPT = jax.checkpoint_policies.save_only_these_names(READ)
 
 
 class Runs(NamedTuple):
@@ -42,11 +48,20 @@ class Runs(NamedTuple):
     key: PRNGKeyArray  # of the teacher
 
 
-class Numbered(NamedTuple):
-    """Tasks of a batch, or of a device's share of it, and each one's number in the batch."""
+class Asked(NamedTuple):
+    """Tasks of a batch, or of a device's share of it, and the keys with which the teacher is asked about each."""
 
     tasks: AbstractTask
-    number: Int[Array, " batch"]
+    keys: PRNGKeyArray
+
+
+class Planned(NamedTuple):
+    """The stages under which a batch goes on, what the teacher would have planned, and what that teaches."""
+
+    policy: PyTree
+    action: StageAction
+    label: Label
+    lesson: Lesson
 
 
 class Unroll(eqx.Module):
@@ -54,8 +69,9 @@ class Unroll(eqx.Module):
 
     `taught`: the teacher's plan replaces the planner's, as phase I has it. `detached`: nothing is differentiated
     through time, as in phases I and II. `constant_forces`: the readings' gradients count as constants, so that no
-    second derivative of f is taken. `remat`: a step's inner values are computed again instead of kept. `untaught`: the
-    teacher is not asked, and its labels are zero.
+    second derivative of f is taken. `remat`: reverse mode computes the inner values of a step again instead of keeping
+    them. `untaught`: the teacher is not asked, and its labels are zero. Policies that judge a step before it is spent
+    are refused: stages are planned before the step here.
 
     Departs from the paper: it does not say whether second derivatives are taken.
     """
@@ -68,7 +84,7 @@ class Unroll(eqx.Module):
     taught: bool = eqx.field(static=True, default=False)
     detached: bool = eqx.field(static=True, default=False)
     constant_forces: bool = eqx.field(static=True, default=False)
-    remat: bool = eqx.field(static=True, default=False)
+    remat: bool = eqx.field(static=True, default=True)
     mesh: Mesh | None = eqx.field(static=True, default=None)  # devices over which the runs are divided
     untaught: bool = eqx.field(static=True, default=False)
 
@@ -79,6 +95,8 @@ class Unroll(eqx.Module):
 
     def start(self, policy: AbstractPolicy, key: PRNGKeyArray) -> Runs:
         """Tasks, starts and noise follow from the key alone."""
+        if isinstance(policy, AbstractProvidentPolicy):
+            raise ValueError(f"`policy` must plan before it steps; got a {type(policy).__name__}.")
         task_key, run_key, teacher_key = jax.random.split(key, 3)
         keys = jax.random.split(task_key, self.batch), jax.random.split(run_key, self.batch)
         tasks, states, ledgers = over_tasks(self.mesh, jax.vmap(self._start, (None, 0, 0)), policy, keys)
@@ -89,14 +107,17 @@ class Unroll(eqx.Module):
         """The next `readings` readings (None: all that a run has) of every run; `before` is left to the loss."""
         length = self.readings if readings is None else readings
 
-        def go_on(shared: Any, runs: Numbered, states: ShapeState, ledgers: OracleState) -> Any:
-            policy, key = shared
-            one = lambda held, _: self._read(policy, key, runs, *held)  # noqa: E731
-            return jax.lax.scan(jax.checkpoint(one) if self.remat else one, (states, ledgers), length=length)
+        def go_on(policy: AbstractPolicy, runs: Asked, states: ShapeState, ledgers: OracleState) -> Any:
+            boxes = states.box  # a constant of the loop, which reverse mode need not keep at every reading
 
-        numbered = Numbered(runs.tasks, jnp.arange(self.batch, dtype=jnp.int32))
-        split = numbered, runs.states, runs.ledgers
-        (states, ledgers), record = over_tasks(self.mesh, go_on, (policy, runs.key), split, axes=(0, 1))
+            def one(held: tuple[ShapeState, OracleState], _: None) -> Any:
+                return self._read(policy, runs, replace(held[0], box=boxes), held[1])
+
+            step = jax.checkpoint(one, policy=KEPT, prevent_cse=False) if self.remat else one
+            return jax.lax.scan(step, (states, ledgers), length=length)
+
+        split = Asked(runs.tasks, jax.random.split(runs.key, self.batch)), runs.states, runs.ledgers
+        (states, ledgers), record = over_tasks(self.mesh, go_on, policy, split, axes=(0, 1))
         return runs._replace(states=states, ledgers=ledgers), record
 
     def _start(
@@ -108,70 +129,63 @@ class Unroll(eqx.Module):
         state = make_optimizer(policy).init(task.start(start_key), task.box, self.readings * oracle.cost, policy_key)
         return task, state, oracle.init(noise_key)
 
-    def _read(
-        self, policy: AbstractPolicy, key: PRNGKeyArray, runs: Numbered, states: ShapeState, ledgers: OracleState
-    ) -> Any:
-        """One reading of every run, and the teacher's word where a stage was planned at it."""
+    def _read(self, policy: AbstractPolicy, runs: Asked, states: ShapeState, ledgers: OracleState) -> Any:
+        """One reading of every run; stages are planned, and the teacher is asked, only where a run has an event."""
         if self.detached:
             states = jax.lax.stop_gradient(states)
         optimizer = make_optimizer(policy)
-        tell = lambda task, state, ledger: self._tell(optimizer, self.sensing.oracle(task), state, ledger)  # noqa: E731
-        told, charged, plants = jax.vmap(tell)(runs.tasks, states, ledgers)
-        event = told.info.cause != Cause.NONE
-        keys = jax.vmap(lambda n, i: jax.random.fold_in(jax.random.fold_in(key, n), i))(charged.readings, runs.number)
+        hear = lambda task, state, ledger: self._hear(optimizer, self.sensing.oracle(task), state, ledger)  # noqa: E731
+        charged, heard = jax.vmap(hear)(runs.tasks, states, ledgers)
+        event = heard.cause != Cause.NONE
 
-        def ask() -> tuple[Label, Lesson, StepResult]:
-            return jax.vmap(lambda *run: self._ask(optimizer, *run))(runs.tasks, told, plants, keys)
+        def plan() -> Planned:
+            return jax.vmap(lambda *run: self._plan(optimizer, *run))(runs, states, heard, charged.readings)
 
-        silence = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(ask))
-        asked = jnp.any(event)
-        label, lesson, result = silence if self.untaught else jax.lax.cond(asked, ask, lambda: silence)
-        go_on = _obeying(told, label, result, event & plants.finite) if self.taught else told
-        action = told.action
+        silence = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(plan))
+        as_it_was = silence._replace(policy=heard.policy, action=states.action)
+        planned = jax.lax.cond(jnp.any(event), plan, lambda: as_it_was)
+        action = _obeying(planned, event & heard.plant.finite) if self.taught else planned.action
+        told = jax.vmap(optimizer.move)(states, heard, planned.policy, action)
         record = Record(
-            value=plants.f,
-            q=plants.q,
+            value=heard.plant.f,
+            q=heard.plant.q,
             goal=states.action.anchor,
             event=event,
-            anchor=action.anchor,
-            logits=action.mode_logits,
-            label=label,
-            lesson=lesson,
+            anchor=planned.action.anchor,
+            logits=planned.action.mode_logits,
+            label=planned.label,
+            lesson=planned.lesson,
             channels=jax.vmap(_in_stage_units)(told.info.channels, told.policy),
         )
-        return (go_on, charged), record
+        return (told, charged), record
 
-    def _tell(
+    def _hear(
         self, optimizer: ShapeOptimizer, oracle: AbstractOracle, state: ShapeState, ledger: OracleState
-    ) -> tuple[ShapeState, OracleState, Plant]:
+    ) -> tuple[OracleState, Heard]:
         ledger, reading = oracle.read(ledger, optimizer.ask(state))
         if self.constant_forces:
             reading = reading._replace(gradient=jax.lax.stop_gradient(reading.gradient))
-        return optimizer.tell(state, reading), ledger, plant_at(state, reading)
+        return ledger, optimizer.hear(state, reading)
 
-    def _ask(
-        self, optimizer: ShapeOptimizer, task: AbstractTask, told: ShapeState, plant: Plant, key: PRNGKeyArray
-    ) -> tuple[Label, Lesson, StepResult]:
-        """The teacher's label at an event, the step that it asks for, and what the controller learns from that."""
-        unit = force_unit(told.policy)
-        stalled = (told.info.cause != Cause.CLOCK) & (told.info.cause != Cause.NONE)
-        value = lambda q: task(told.box.outward(q))  # noqa: E731
-        label = self.teacher(plant, unit, stalled, value, novelty_of(told.policy), key)
-        return label, *_lesson(optimizer, told, plant, label, unit)
+    def _plan(
+        self, optimizer: ShapeOptimizer, run: Asked, state: ShapeState, heard: Heard, number: Int[Array, ""]
+    ) -> Planned:
+        """The planner's stage at an event, the teacher's label, and what the controller learns from that."""
+        policy, action = optimizer.plan(state, heard)
+        unit, plant = force_unit(policy), heard.plant
+        label, lesson = Label.none(plant.q), Lesson.none(plant.q.dtype)
+        if not self.untaught:
+            stalled = (heard.cause != Cause.CLOCK) & (heard.cause != Cause.NONE)
+            value = lambda q: run.tasks(state.box.outward(q))  # noqa: E731
+            label = self.teacher(plant, unit, stalled, value, novelty_of(policy), run.keys, number)
+        if self.taught:
+            lesson = _lesson(optimizer, policy, plant, action, label)
+        return Planned(policy, action, label, lesson)
 
 
 def make_optimizer(policy: AbstractPolicy) -> ShapeOptimizer:
     """The optimizer as it is trained: it notes its channels and keeps no energy ledger."""
     return ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False, record_channels=True)
-
-
-def plant_at(state: ShapeState, reading: Reading) -> Plant:
-    """The reading in internal coordinates, made harmless where it is not finite."""
-    box, dtype = state.box, state.q.dtype
-    f, g = reading.value.astype(dtype), reading.gradient.astype(dtype) * box.scale
-    finite = jnp.isfinite(f) & jnp.all(jnp.isfinite(g))
-    f, g = jnp.where(finite, f, jnp.inf), jnp.where(finite, g, 0.0)
-    return Plant(state.q, state.p, f, g, finite, box.q_lower, box.q_upper, jnp.minimum(state.spent / state.budget, 1.0))
 
 
 def force_unit(memory: PyTree) -> Float[Array, ""]:
@@ -203,12 +217,10 @@ def teacher_force(plant: Plant, p: Float[Array, " d"], label: Label, unit: Float
     return -plant.g / unit + C_G * towards - C_P * p + push * unit_vector(towards)
 
 
-def _lesson(
-    optimizer: ShapeOptimizer, told: ShapeState, plant: Plant, label: Label, unit: Float[Array, ""]
-) -> tuple[Lesson, StepResult]:
-    """The step under the teacher's plan, and how far it is from the teacher's force."""
-    action = replace(told.action, anchor=label.anchor, mode=label.mode)
-    structure, potential, radius = optimizer.policy.control(told.policy, plant, action)
+def _lesson(optimizer: ShapeOptimizer, policy: PyTree, plant: Plant, action: StageAction, label: Label) -> Lesson:
+    """How far the step under the teacher's plan is from the teacher's force."""
+    unit, action = force_unit(policy), _taught(action, label)
+    structure, potential, radius = optimizer.policy.control(policy, plant, action)
     q, p, g, lower, upper, p_max = plant.q, plant.p, plant.g, plant.lower, plant.upper, optimizer.policy.p_max
     result = optimizer.step(q, p, g, potential, structure, lower, upper, p_max, radius)
     kept = (1.0 - structure.zeta) * p  # what the policy's bound left of the momentum
@@ -216,16 +228,18 @@ def _lesson(
     miss = (result.p_free - kept) / (optimizer.step.h * unit) - force
     v = result.e_p
     size = norm(structure.alpha_J * structure.skew(v)) + norm(structure.alpha_R * structure.dissipation(v))
-    return Lesson(jnp.where(plant.finite, jnp.mean(miss**2), 0.0), size / unit), result
+    return Lesson(jnp.where(plant.finite, jnp.mean(miss**2), 0.0), size / unit)
 
 
-def _obeying(told: ShapeState, label: Label, result: StepResult, where: Bool[Array, " batch"]) -> ShapeState:
-    """The states that follow the teacher's plan instead of the planner's."""
+def _taught(action: StageAction, label: Label) -> StageAction:
+    """The teacher's plan in place of the planner's."""
+    return replace(action, anchor=label.anchor, mode=label.mode)
+
+
+def _obeying(planned: Planned, where: Bool[Array, " batch"]) -> StageAction:
+    """The stages of a batch, under the teacher's plan where it is to be followed."""
     chosen = lambda new, old: jnp.where(where.reshape(-1, *(1,) * (new.ndim - 1)), new, old)  # noqa: E731
-    action = replace(
-        told.action, anchor=chosen(label.anchor, told.action.anchor), mode=chosen(label.mode, told.action.mode)
-    )
-    return replace(told, q=chosen(result.q, told.q), p=chosen(result.p, told.p), action=action)
+    return jax.tree.map(chosen, _taught(planned.action, planned.label), planned.action)
 
 
 def _in_stage_units(channels: Any, memory: PyTree) -> Channels:
