@@ -2,7 +2,8 @@
 
 The plant (q, p) only ever moves by the port-Hamiltonian step `ph_step`; a stage is a limit of it. REFINE: all momentum
 is dissipated and M is a secant Hessian, hence a quasi-Newton step. ESCAPE: all momentum is dissipated and M = h^2 kappa
-I, hence a step onto the anchor. SETTLE: momentum is kept, and averages ripples and noise.
+I, hence a step onto the anchor. SETTLE: momentum is kept, and averages ripples and noise. A run begins with a test: is
+f a sum over coordinates? If so, a sweep through the box, a stage of escapes, finds where each coordinate is lowest.
 
 Labels behind `#` are the paper's; docs/notation.md lists them. Left out of the library's version: learned heads (zero
 while untrained), the energy ledger, visits of a basin, coordinates without bounds. tests/test_from_scratch.py holds
@@ -30,6 +31,14 @@ CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE, HOPE, HOPE_AGE = (
 SAME_BASIN, SAME_BASIN_TWICE, BASIN_RADIUS = 0.1, 2, 0.05  # when two basins are one: by value and force, by distance
 SETTLE_SHARE, BETA, FORGET, POOLED, STEP, COOLED = 0.15, 0.9, 0.9, 0.5, 0.5, 0.05  # see `settle`
 NOISY_MISMATCH, SUSPICION, NOISY, NOISY_LEAN, NOISY_STEP = 0.2, 0.3, 0.5, 0.3, 0.5  # how noise is noticed; what it does
+TESTED_RUN, TEST_STEP, TEST_SPREAD = (
+    44.0,
+    0.9,
+    0.4,
+)  # the test for a sum: least readings of a run; see `tentative_place`
+COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
+SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
+KEPT = 0.3  # share of a sweep's promise that must come true
 PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT = 2.0, 0.4, 0.8  # see `draw_kind` and `propose`
 KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior rate of success
     ("near", 0.25, False, 0.25),
@@ -41,8 +50,9 @@ KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior ra
     ("difference", 0.1, False, 0.2),
     ("anywhere", 1.0, False, 0.15),
     ("settle", 0.1, False, 1e-6),
+    ("sweep", 0.1, False, 0.9),
 )
-DIFFERENCE, ANYWHERE, SETTLE = 6, 7, 8
+DIFFERENCE, ANYWHERE, SETTLE, SWEEP = 6, 7, 8, 9
 Vector = np.ndarray
 # The randomness of one escape; `share`, `pair` and `uniform` are uniform in (0, 1), the others standard normal.
 Draws = namedtuple("Draws", "kinds radius share pair normal uniform")
@@ -87,11 +97,14 @@ class Shape:
         self.q, self.p = (x0 - self.centre) / self.scale, np.zeros(self.d)
         self.mode, self.age, self.horizon, self.calls = "escape", 0, 1, 0  # x0 counts as where an escape led
         self.line, self.same = None, 0  # the basin under refinement; trials in a row that looked like the base
-        self.base, self.base_f, self.spread = self.q, np.inf, 0.0  # the best basin; how far apart basins are in value
+        self.base, self.base_f, self.base_g = self.q, np.inf, np.zeros(self.d)  # the best basin
+        self.spread, self.coupling = 0.0, np.inf  # how far apart basins are in value; how far f is from a sum
         self.points, self.values = [], []  # the archive of basins
-        self.kind, self.escapes, self.noise = 0, 0, 0.0  # the last two: basins left; suspicion that forces are noisy
+        self.kind, self.escapes, self.noise = "opening", 0, 0.0  # the last: suspicion that forces are noisy
         self.successes, self.trials = np.zeros(len(KINDS)), np.zeros(len(KINDS))
         self.settle_length = max(8.0, SETTLE_SHARE * budget)
+        usual = np.clip(SWEEP_SHARE * budget, SWEEP_SHORT, SWEEP_LONG)
+        self.sweep_length = int(min(usual, max(SWEEP_MOST * budget, SWEEP_FINE)))
         self.log = []  # of every basin that was left: (call, cause, value, kind of the escape)
 
     @property
@@ -107,11 +120,13 @@ class Shape:
             self.take_trial(f, g, finite)
         elif self.mode == "settle":
             self.take_moments(g)
+        elif self.kind == SWEEP:
+            self.take_profiles(g, finite)
         if self.noise > NOISY and f < self.base_f:  # with noise there are no bottoms, only better points
             self.base, self.base_f = self.q, f
         if self.age >= self.horizon:  # eq. dp_next_event_time
             self.begin(f, g, finite)
-        q, p = self.settle(g) if self.mode == "settle" else self.refine(g)
+        q, p = {"settle": self.settle, "refine": self.refine, "escape": self.escape}[self.mode](g)
         cause = self.judge(g, q) if self.mode == "refine" else None
         if cause:
             q, p = self.leave(g, cause)
@@ -120,23 +135,125 @@ class Shape:
         self.q, self.p = q, p
 
     def begin(self, f: float, g: Vector, finite: bool) -> None:
-        """After an escape refine, or settle first if that is its kind; after settling refine (eq. dp_event_update)."""
-        self.age = 0
-        if self.mode == "escape" and self.kind == SETTLE and self.escapes > 0 and finite:
+        """Which stage goes on from here (eq. dp_event_update)."""
+        self.age, came_by = 0, self.kind if self.mode == "escape" else None
+        if came_by == "opening" and finite:
+            self.base, self.base_f, self.base_g = self.q, f, g
+            self.coupling = np.inf if self.d > 1 else 0.0
+            if self.d > 1 and self.budget >= TESTED_RUN:
+                return self.go_to("test", self.tentative_place(g))
+        if came_by == "test":
+            self.coupling = self.coupling_of(g, finite)
+            if f < self.base_f:
+                self.base, self.base_f, self.base_g = self.q, f, g
+        if came_by in ("opening", "test") and self.is_sum and self.budget >= TESTED_RUN:
+            return self.open_sweep()
+        if came_by == SWEEP:
+            return self.go_to("lowest", self.lowest_place())
+        if came_by == "lowest":
+            unseen = ROUND_OFF * np.finfo(float).eps * abs(self.base_f)
+            kept = self.base_f - f > KEPT * self.sweep.promise + unseen
+            self.coupling = self.coupling if kept else np.inf
+            if self.escapes > 0:
+                self.trials[SWEEP] += 1
+                self.successes[SWEEP] += kept
+        if came_by == SETTLE and finite:
             self.mode, self.horizon, self.steps, self.moments = "settle", int(self.settle_length), 0, np.zeros(self.d)
             self.eta = STEP * (NOISY_STEP * (1 - self.calls / self.budget) ** 2 if self.noise > NOISY else 1.0)
             return self.take_moments(g)
+        unrefined = came_by == "test" or (came_by == "lowest" and self.escapes == 0)
+        if unrefined and not f <= self.base_f:  # nothing better was found: go on from the base
+            self.open_line(self.base, self.base_f, self.base_g, here=False)
+        else:
+            self.open_line(self.q, f, g, here=True)
+
+    def open_line(self, q: Vector, f: float, g: Vector, here: bool) -> None:
+        """A basin to refine; trials are at q + t move, the first of them on a line if the plant is not `here`."""
         self.mode, self.horizon, self.same = "refine", np.inf, 0
         first = FIRST_STEP * np.sqrt(self.d) / max(np.linalg.norm(g), np.finfo(float).tiny)
         gamma = self.line.gamma if self.line else first  # B = I / gamma at first: the last basin's scale, within reason
-        self.line = SimpleNamespace(
-            q=self.q, f=f, g=g, move=np.zeros(self.d), t=1.0, accepted=True
-        )  # trials: q + t move
-        self.line.gamma, self.line.pairs = (
-            np.clip(gamma, 1e-3 * first, 10 * first),
-            deque(maxlen=min(PAIRS, self.d + 2)),
-        )
+        gamma, pairs = np.clip(gamma, 1e-3 * first, 10 * first), deque(maxlen=min(PAIRS, self.d + 2))
+        self.line = SimpleNamespace(q=q, f=f, g=g, move=-first * g, t=1.0, accepted=here, gamma=gamma, pairs=pairs)
         self.line.stretch, self.line.radius, self.line.age, self.line.mismatch = 1.0, RADIUS, 0, 0.0
+
+    def go_to(self, kind: int | str, anchor: Vector, readings: int = 1) -> None:
+        self.mode, self.kind, self.anchor, self.horizon = "escape", kind, anchor, readings
+
+    def escape(self, g: Vector) -> tuple[Vector, Vector]:
+        """Onto the anchor, or to the next reading of a sweep's path."""
+        return self.place(g, self.path_ahead() if self.kind == SWEEP else self.anchor)
+
+    def tentative_place(self, g: Vector) -> Vector:
+        """About half of the coordinates, at least one and not all, moved down their forces."""
+        draws, order = self.draws(-1), np.arange(self.d)
+        chosen = (draws.uniform < 0.5) & (order != np.argmax(draws.uniform)) | (order == np.argmin(draws.uniform))
+        reach = TEST_STEP * np.exp(TEST_SPREAD * draws.normal)
+        move = np.where(chosen, np.where(g > 0, -reach, reach), 0.0)
+        return np.clip(np.where(np.abs(self.q + move) <= REACH, self.q + move, self.q - move), -REACH, REACH)
+
+    def coupling_of(self, g: Vector, finite: bool) -> float:
+        """The change of the forces on untouched coordinates, but for a common factor, per change of the others'."""
+        left = np.abs(self.q - self.base) <= TEST_LEAST
+        before, count, factor = self.base_g[left], np.sum(left), 1.0
+        told = count >= LEAST_LEFT and before @ before > 0
+        if told:
+            factor = np.clip(g[left] @ before / (before @ before), LEAST_FACTOR, LARGEST_FACTOR)
+        others = np.sum((g[left] - factor * before) ** 2) / max(count - told, 1)
+        own = np.sum((g - self.base_g)[~left] ** 2) / max(self.d - count, 1)
+        return np.sqrt(others / own) if finite and count > 0 and own > 0 else np.inf
+
+    @property
+    def is_sum(self) -> bool:
+        return self.coupling < COUPLED * max(1 - self.d**-0.5, 0.05)
+
+    def open_sweep(self) -> None:
+        """From the base up to the upper end of the box, and on from the lower end back to it (rows of low, place)."""
+        low = np.stack([np.zeros(self.d), np.full(self.d, np.inf)])
+        self.sweep = SimpleNamespace(q=self.base, g=self.base_g, height=np.zeros(self.d), steps=0, low=low, promise=0.0)
+        self.sweep.place, self.sweep.wrapped = np.stack([self.base, self.base]), np.zeros(self.d, bool)
+        self.go_to(SWEEP, self.base, self.sweep_length)
+
+    def path_ahead(self) -> Vector:
+        ahead = self.base + 2 * REACH * (self.sweep.steps + 1) / (self.sweep_length + 1)
+        return np.where(ahead > REACH, ahead - 2 * REACH, ahead)
+
+    def take_profiles(self, g: Vector, finite: bool) -> None:
+        """The integral of a coordinate's force along the path is its height, if f is a sum."""
+        sweep, dq = self.sweep, self.q - self.sweep.q
+        sweep.steps += 1
+        if finite:
+            wraps = (dq < 0) & ~sweep.wrapped
+            height = np.where(wraps, 0.0, sweep.height + 0.5 * (sweep.g + g) * dq)
+            low, place = self.lowest_between(self.q, g, height, ~wraps)
+            sweep.wrapped = sweep.wrapped | wraps
+            self.note_lowest(low, place)
+            sweep.q, sweep.g, sweep.height = self.q, g, height
+
+    def lowest_between(self, q: Vector, g: Vector, height: Vector, joined: Vector) -> tuple[Vector, Vector]:
+        """(height, place) of the parabola's bottom between the last reading and this one, else of this one."""
+        sweep, between = self.sweep, joined & (self.sweep.g < 0) & (g > 0)
+        step = sweep.g / np.where(between, sweep.g - g, 1.0) * (q - sweep.q)
+        low, place = sweep.height + 0.5 * sweep.g * step, sweep.q + step
+        return np.where(between, low, height), np.where(between, place, q)
+
+    def note_lowest(self, low: Vector, place: Vector) -> None:
+        row, column = self.sweep.wrapped.astype(int), np.arange(self.d)
+        lower = low < self.sweep.low[row, column]
+        self.sweep.low[row[lower], column[lower]], self.sweep.place[row[lower], column[lower]] = (
+            low[lower],
+            place[lower],
+        )
+
+    def lowest_place(self) -> Vector:
+        """Where every coordinate is lowest; the path ends where it began, which ties its two parts together."""
+        sweep = self.sweep
+        end = sweep.height + 0.5 * (sweep.g + self.base_g) * (self.base - sweep.q)
+        low, place = self.lowest_between(self.base, self.base_g, end, sweep.wrapped)
+        self.note_lowest(np.where(sweep.wrapped, low, np.inf), place)
+        second = np.where(sweep.wrapped, sweep.low[1] - end, np.inf)
+        better = second < sweep.low[0]
+        sweep.promise = -np.sum(np.where(better, second, sweep.low[0]))
+        return np.where(better, sweep.place[1], sweep.place[0])
 
     def take_trial(self, f: float, g: Vector, finite: bool) -> None:
         """A trial is the new incumbent if f fell enough; else the line from the incumbent gets shorter."""
@@ -210,26 +327,30 @@ class Shape:
         """Credit the escape that led here, write the basin to the archive, draw the next escape and make it."""
         line, unseen = self.line, ROUND_OFF * np.finfo(float).eps * abs(self.line.f)
         better = line.f + unseen < self.base_f
-        if self.escapes > 0:
+        if self.kind in range(len(KINDS)):
             self.trials[self.kind] += 1
             self.successes[self.kind] += better
-        gain = abs(line.f - self.base_f) if np.isfinite([line.f, self.base_f]).all() else 0.0
+        gain = abs(line.f - self.base_f) if self.escapes > 0 and np.isfinite([line.f, self.base_f]).all() else 0.0
         gain = gain if gain > unseen + SAME_VALUE * self.spread else self.spread
         self.spread = self.spread**0.8 * gain**0.2 if self.spread > 0 else gain
         if better:
-            self.base, self.base_f = line.q, line.f
+            self.base, self.base_f, self.base_g = line.q, line.f, line.g
         if np.isfinite(line.f):
             self.write(line.q, line.f)  # eq. dp_memory_write_rule
         draws = self.draws(self.escapes)
-        self.kind = self.draw_kind(draws.kinds)
+        kind = self.draw_kind(draws.kinds)
         round_off = 100 * unseen
         if cause == "stall" and line.mismatch > NOISY_MISMATCH and -line.t * (line.g @ line.move) > round_off:
             self.noise = min(self.noise + SUSPICION, 1.0)
         elif self.noise <= NOISY:
             self.noise = max(self.noise - 0.1 * SUSPICION, 0.0)
-        self.escapes, self.mode, self.age, self.horizon = self.escapes + 1, "escape", 0, 1
-        self.log.append((self.calls, cause, line.f, KINDS[self.kind][0]))
-        return self.place(g, self.propose(draws))
+        self.escapes, self.age = self.escapes + 1, 0
+        self.log.append((self.calls, cause, line.f, KINDS[kind][0]))
+        if kind == SWEEP:
+            self.open_sweep()
+        else:
+            self.go_to(kind, self.propose(kind, draws))
+        return self.escape(g)
 
     def write(self, q: Vector, f: float) -> None:
         """A basin near a known one is that one again; a new one takes a free slot, or that of a worse one."""
@@ -247,17 +368,19 @@ class Shape:
         weight = self.trials + PRIOR_WEIGHT
         mean = (self.successes + PRIOR_WEIGHT * np.array([prior for *_, prior in KINDS])) / weight
         lean = np.where((np.arange(len(KINDS)) == SETTLE) & (self.noise > NOISY), NOISY_LEAN, 0.0)
+        if not (self.is_sum and self.budget - self.calls > 1.3 * self.sweep_length):
+            lean[SWEEP] = -np.inf
         return int(np.argmax(mean + np.sqrt(mean * (1 - mean) / (weight + 1)) * normals + lean))
 
-    def propose(self, draws: Draws) -> Vector:
+    def propose(self, kind: int, draws: Draws) -> Vector:
         """The anchor q_bar of the escape, from the best basin, reflected into the box (eq. dp_subgoal)."""
-        if self.kind == ANYWHERE:
+        if kind == ANYWHERE:
             return REACH * (2 * draws.uniform - 1)
-        _, radius, few, _ = KINDS[self.kind]
+        _, radius, few, _ = KINDS[kind]
         share = max(0.5 * self.d, 1.0) ** draws.share / self.d if few else 1.0  # log-uniform: one coordinate to half
         chosen = (draws.uniform < share) | (np.arange(self.d) == np.argmin(draws.uniform))
         anchor = self.base + radius * np.exp(RADIUS_SPREAD * draws.radius) * np.where(chosen, draws.normal, 0.0)
-        if self.kind == DIFFERENCE and len(self.points) >= 3:
+        if kind == DIFFERENCE and len(self.points) >= 3:
             count = len(self.points)
             i, shift = int(draws.pair[0] * count), int(draws.pair[1] * (count - 1))
             anchor = anchor + DIFFERENCE_WEIGHT * (self.points[i] - self.points[(i + 1 + shift) % count])

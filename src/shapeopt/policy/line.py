@@ -65,21 +65,27 @@ class Line(eqx.Module):
             mismatch=zero,
         )
 
-    def opened(self, plant: Plant, active: Bool[Array, ""]) -> "Line":
-        """A new basin at the plant, where `active`; the last basin's curvature scale is the first guess of its own."""
+    def opened(self, plant: Plant, active: Bool[Array, ""], elsewhere: Bool[Array, ""]) -> "Line":
+        """A new basin at this reading, where `active`; the last basin's curvature scale is the first guess of its own.
+
+        If the plant is `elsewhere` by now, no step goes from here: the first trial is placed on the line.
+        """
         dtype = plant.q.dtype
         size = jnp.sqrt(jnp.asarray(plant.q.size, dtype))
         first = FIRST_STEP * size / jnp.maximum(jnp.linalg.norm(plant.g), jnp.finfo(dtype).tiny)
         pick = lambda new, old: jnp.where(active, new, old)  # noqa: E731
+        gamma = jnp.where(self.gamma > 0, jnp.clip(self.gamma, 1e-3 * first, 10.0 * first), first)
         return replace(
             self,
+            move=pick(-first * plant.g, self.move),
+            t=pick(1.0, self.t),
             q=pick(plant.q, self.q),
             f=pick(plant.f, self.f),
             g=pick(plant.g, self.g),
             stretch=pick(1.0, self.stretch),
-            accepted=active | self.accepted,
+            accepted=pick(~elsewhere, self.accepted),
             pairs=self.pairs.forget(active),
-            gamma=pick(jnp.where(self.gamma > 0, jnp.clip(self.gamma, 1e-3 * first, 10.0 * first), first), self.gamma),
+            gamma=pick(gamma, self.gamma),
             radius=pick(RADIUS, self.radius),
             age=pick(0, self.age),
             start=pick(plant.f, self.start),

@@ -4,6 +4,7 @@ Each kind has a radius (internal units: the box is 10 wide) and says whether it 
 of the next escape is drawn by Thompson sampling over its rate of success, a success being a better basin.
 """
 
+import enum
 from typing import NamedTuple
 
 import equinox as eqx
@@ -35,8 +36,19 @@ KINDS = (
     Kind("difference", 0.1, False, 0.2),
     Kind("anywhere", 1.0, False, 0.15),
     Kind("settle", 0.1, False, 1e-6),
+    Kind("sweep", 0.1, False, 0.9),
 )
-DIFFERENCE, ANYWHERE, SETTLE = 6, 7, 8
+DIFFERENCE, ANYWHERE, SETTLE, SWEEP = 6, 7, 8, 9
+
+
+class Station(enum.IntEnum):
+    """What stands in place of a kind where none was drawn: the first reading, the test for a sum, a sweep's end."""
+
+    OPENING = -1
+    TEST = -2
+    LOWEST = -3
+
+
 PRIOR_WEIGHT = 2.0  # how many trials the prior is worth
 RADIUS_SPREAD = 0.4  # standard deviation of the log radius
 DIFFERENCE_WEIGHT = 0.8  # as differential evolution's F

@@ -22,7 +22,8 @@ from .draws import draw
 from .drift import STEP, Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
-from .moves import KINDS, SETTLE, Credit, propose
+from .moves import KINDS, SETTLE, SWEEP, Credit, Station, propose
+from .sweep import Sweep, coupling_of, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, run_features
 
 Scalar = Float[Array, ""]
@@ -44,6 +45,9 @@ NOISY_LEAN = 0.3  # added to the sampled success rate of settling, once noise is
 SUSPICION = 0.3  # how much a line that only noise explains adds to it; every other basin takes a tenth of that away
 NOISY_STEP = 0.5  # drift's first step once noise is known, as a share of the usual one; it falls with the budget left
 FOREVER = 2**30
+COUPLED = 0.35  # coupling above which f is not taken for a sum over many coordinates; less over few: see `_is_sum`
+TESTED_RUN = 44.0  # least readings of a run in which that is tested
+KEPT = 0.3  # share of a sweep's promise that must come true
 
 
 class StageMetric(AbstractMetric):
@@ -116,17 +120,20 @@ class UniversalPolicy(AbstractProvidentPolicy):
         state = UniversalState(
             line=Line.blank(q, min(self.pairs, q.size + 2)),
             drift=Drift.blank(q),
+            sweep=Sweep.opened(q, jnp.zeros_like(q), real(1.0)),
+            coupling=real(jnp.inf),
             base=q,
             base_f=real(jnp.inf),
+            base_g=jnp.zeros_like(q),
             spread=real(0.0),
             same=jnp.zeros((), jnp.int32),
             credit=Credit.blank(dtype),
-            kind=jnp.zeros((), jnp.int32),
+            kind=jnp.asarray(Station.OPENING, jnp.int32),
             archive=Archive.empty(self.basins, q.size, dtype),
             noise=real(1.0 if self.sigma else 0.0),
             escapes=jnp.zeros((), jnp.int32),
             reach=real(REACH),
-            settle_length=jnp.maximum(8.0, SETTLE_SHARE * real(budget)),
+            readings=real(budget),
             advice=Advice.none(dtype),
             key=jax.random.key_data(key),
         )
@@ -142,7 +149,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         lower = (state.noise > NOISY) & (plant.f < state.base_f)  # with noise there are no bottoms, only better points
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
         base, base_f = jnp.where(lower, plant.q, state.base), jnp.where(lower, plant.f, state.base_f)
-        return replace(state, line=line, drift=drift, same=same, base=base, base_f=base_f)
+        sweep = state.sweep.observed(plant, (action.mode == Mode.ESCAPE) & (state.kind == SWEEP))
+        return replace(state, line=line, drift=drift, sweep=sweep, same=same, base=base, base_f=base_f)
 
     def notice(self, state: UniversalState, plant: Plant, action: StageAction) -> Signals:
         """Nothing: every sign that ends a stage is judged together with the step."""
@@ -151,34 +159,78 @@ class UniversalPolicy(AbstractProvidentPolicy):
     def begin(
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[UniversalState, StageAction]:
-        """After an escape: refine, or settle first where the move or the noise asks for it; after settling: refine."""
-        settle = (action.mode == Mode.ESCAPE) & plant.finite & (state.kind == SETTLE) & (state.escapes > 0)
-        line = state.line.opened(plant, ~settle)
-        advice = state.advice
-        length = state.settle_length * jnp.exp(advice.log_settle_length)
-        step = (
-            STEP
-            * jnp.exp(advice.log_settle_step)
-            * jnp.where(state.noise > NOISY, NOISY_STEP * (1.0 - plant.spent) ** 2, 1.0)
+        """The first reading leads to the test for a sum, that to a sweep or to refining, a sweep to the lowest place of
+        each coordinate; every other escape to refining, or to settling first where its kind asks for that."""
+        escaped = action.mode == Mode.ESCAPE
+        opens, tested, lowered = (escaped & (state.kind == station) for station in Station)
+        opens, swept = opens & plant.finite, escaped & (state.kind == SWEEP)
+        state = self._surveyed(state, plant, opens, tested, lowered)
+        enough = state.readings >= TESTED_RUN
+        tests = opens & enough & jnp.asarray(plant.q.size > 1)
+        sweeps = enough & _is_sum(state, plant) & (tested | (opens & jnp.asarray(plant.q.size == 1)))
+        settles = escaped & (state.kind == SETTLE) & plant.finite
+        moves = tests | sweeps | swept
+
+        back = (tested | (lowered & (state.escapes == 0))) & ~(plant.f <= state.base_f)
+        start = plant._replace(  # nothing better was found: go on from where the test or the sweep began
+            q=jnp.where(back, state.base, plant.q),
+            f=jnp.where(back, state.base_f, plant.f),
+            g=jnp.where(back, state.base_g, plant.g),
         )
-        drift = state.drift.opened(step, length, settle)
-        drift = drift.observed(plant, settle)
-        state = replace(state, line=line, drift=drift)
-        mode = jnp.where(settle, Mode.SETTLE, Mode.REFINE)
-        horizon = jnp.where(settle, length.astype(jnp.int32), FOREVER)
-        return state, _action(mode, plant.q, horizon)
+        line = state.line.opened(start, ~settles & ~moves, back)
+        advice, full = state.advice, jnp.maximum(8.0, SETTLE_SHARE * state.readings)
+        length = full * jnp.exp(advice.log_settle_length)
+        slower = jnp.where(state.noise > NOISY, NOISY_STEP * (1.0 - plant.spent) ** 2, 1.0)
+        drift = state.drift.opened(STEP * jnp.exp(advice.log_settle_step) * slower, length, settles)
+        drift = drift.observed(plant, settles)
+
+        fresh = Sweep.opened(state.base, state.base_g, sweep_length(state.readings))
+        sweep = jax.tree.map(lambda new, old: jnp.where(sweeps, new, old), fresh, state.sweep)
+        lowest, promise = sweep.lowest(state.base, state.base_g)
+        sweep = replace(sweep, promise=jnp.where(swept, promise, sweep.promise))
+        lower, upper = _searched(state, plant)
+        draws = draw(state.key, jnp.full_like(state.escapes, -1), plant.q.size, len(KINDS), plant.q.dtype)
+        place = jnp.where(tests, tentative_place(plant, draws, lower, upper), sweep.target(state.base, lower, upper))
+        anchor = jnp.where(swept, lowest, jnp.where(moves, place, plant.q))
+        kind = jnp.where(tests, Station.TEST, jnp.where(sweeps, SWEEP, jnp.where(swept, Station.LOWEST, state.kind)))
+        mode = jnp.where(moves, Mode.ESCAPE, jnp.where(settles, Mode.SETTLE, Mode.REFINE))
+        horizon = jnp.where(sweeps, sweep.length, jnp.where(moves, 1.0, length)).astype(jnp.int32)
+        horizon = jnp.where(moves | settles, horizon, FOREVER)
+        return replace(state, line=line, drift=drift, sweep=sweep, kind=kind), _action(mode, anchor, horizon)
+
+    def _surveyed(
+        self, state: UniversalState, plant: Plant, opens: Flag, tested: Flag, lowered: Flag
+    ) -> UniversalState:
+        """What the first reading, the test for a sum and the end of a sweep say of the objective."""
+        moves = opens | (tested & (plant.f < state.base_f))
+        coupling = jnp.where(tested, coupling_of(state.base, state.base_g, plant), state.coupling)
+        coupling = jnp.where(opens & jnp.asarray(plant.q.size == 1), 0.0, coupling)
+        unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
+        kept = state.base_f - plant.f > KEPT * state.sweep.promise + unseen
+        return replace(
+            state,
+            base=jnp.where(moves, plant.q, state.base),
+            base_f=jnp.where(moves, plant.f, state.base_f),
+            base_g=jnp.where(moves, plant.g, state.base_g),
+            readings=jnp.where(opens, jnp.round(1.0 / plant.spent), state.readings),
+            coupling=jnp.where(lowered & ~kept, jnp.inf, coupling),
+            credit=state.credit.paid(jnp.asarray(SWEEP), kept, lowered & (state.escapes > 0)),
+        )
 
     def control(self, state: UniversalState, plant: Plant, action: StageAction) -> Drive:
         """Advance by the secant metric, drift by the diagonal one, or go back on the line by an anchor on it."""
         line, settling = state.line, action.mode == Mode.SETTLE
-        back = ~settling & ~line.accepted
+        placed = action.mode == Mode.ESCAPE
+        back = placed | (~settling & ~line.accepted)
+        path = state.sweep.target(state.base, *_searched(state, plant))
+        target = jnp.where(placed, jnp.where(state.kind == SWEEP, path, action.anchor), line.target)
         kappa = _stiffness(plant.g)
         place = DiagonalMetric(jnp.full_like(plant.q, 1.0) / (self.h**2 * kappa))
         drift = state.drift.metric(self.h)
         diagonal = DiagonalMetric(jnp.where(settling, drift.inverse, place.inverse))
         metric = StageMetric(line.metric(plant.lower, plant.upper, self.h), diagonal, ~settling & ~back)
         zeta = jnp.where(settling, state.drift.zeta, 1.0).astype(plant.q.dtype)
-        anchor = line.target + plant.g / kappa  # the shift makes the step end on the target, whatever the force
+        anchor = target + plant.g / kappa  # the shift makes the step end on the target, whatever the force
         potential = ShapedPotential.anchored(
             jnp.where(back, anchor, plant.q), jnp.where(back, kappa, 0.0).astype(plant.q.dtype)
         )
@@ -221,7 +273,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         unseen = ROUND_OFF * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
         better = line.f + unseen < state.base_f
         credit = state.credit.paid(state.kind, better, state.escapes > 0)
-        gain = jnp.abs(line.f - state.base_f)
+        gain = jnp.where(state.escapes > 0, jnp.abs(line.f - state.base_f), jnp.inf)
         gain = jnp.where(jnp.isfinite(gain) & (gain > unseen + SAME_VALUE * state.spread), gain, state.spread)
         spread = jnp.where(state.spread > 0, state.spread**0.8 * gain**0.2, gain)  # geometric, so outliers fade
         base, base_f = jnp.where(better, line.q, state.base), jnp.where(better, line.f, state.base_f)
@@ -229,11 +281,18 @@ class UniversalPolicy(AbstractProvidentPolicy):
         suspicion = jnp.where(noisy, SUSPICION, jnp.where(state.noise > NOISY, 0.0, -0.1 * SUSPICION))
         draws = draw(state.key, state.escapes, size, len(KINDS), plant.q.dtype)
         lean = jnp.where((state.noise > NOISY) & (jnp.arange(len(KINDS)) == SETTLE), NOISY_LEAN, 0.0)
+        length = sweep_length(state.readings)
+        pays = _is_sum(state, plant) & ((1.0 - plant.spent) * state.readings > 1.3 * length)
+        lean = jnp.where((jnp.arange(len(KINDS)) == SWEEP) & ~pays, -jnp.inf, lean)
         advice = state.advice if self.planner is None else self.planner(run_features(state, plant, credit))
         kind = credit.draw(draws.kinds, lean.astype(plant.q.dtype) + advice.kinds)
-        lower = jnp.where(jnp.isfinite(plant.lower), plant.lower, -state.reach)
-        upper = jnp.where(jnp.isfinite(plant.upper), plant.upper, state.reach)
+        lower, upper = _searched(state, plant)
         anchor = propose(kind, draws, base, state.archive, lower, upper, advice.log_radius)
+        sweeps = kind == SWEEP
+        base_g = jnp.where(better, line.g, state.base_g)
+        opened = Sweep.opened(base, base_g, length)
+        sweep = jax.tree.map(lambda a, b: jnp.where(sweeps, a, b), opened, state.sweep)
+        anchor = jnp.where(sweeps, sweep.target(base, lower, upper), anchor)
         kappa = _stiffness(plant.g)
         metric = DiagonalMetric(jnp.ones_like(plant.q) / (self.h**2 * kappa))
         potential = ShapedPotential.anchored(anchor + plant.g / kappa, kappa)
@@ -242,6 +301,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
             state,
             base=base,
             base_f=base_f,
+            base_g=base_g,
+            sweep=sweep,
             spread=spread,
             credit=credit,
             kind=kind,
@@ -250,7 +311,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
             escapes=state.escapes + 1,
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
         )
-        return state, _action(Mode.ESCAPE, anchor, 1), drive
+        horizon = jnp.where(sweeps, length.astype(jnp.int32), 1)
+        return state, _action(Mode.ESCAPE, anchor, horizon), drive
 
     def share(self, before: UniversalState, after: UniversalState) -> UniversalState:
         """One archive and one credit for all particles; bases, lines and suspicions of noise stay their own."""
@@ -263,6 +325,17 @@ class UniversalPolicy(AbstractProvidentPolicy):
         credit = jax.tree.map(lambda new, old: old[0] + jnp.sum(new - old, axis=0), after.credit, before.credit)
         everyone = lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape))  # noqa: E731
         return replace(after, archive=jax.tree.map(everyone, archive), credit=jax.tree.map(everyone, credit))
+
+
+def _is_sum(state: UniversalState, plant: Plant) -> Flag:
+    """Whether f is taken for a sum over coordinates. Chance decides more often where there are few of them."""
+    return state.coupling < COUPLED * max(1.0 - plant.q.size**-0.5, 0.05)
+
+
+def _searched(state: UniversalState, plant: Plant) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
+    """The finite box in which moves are made."""
+    lower = jnp.where(jnp.isfinite(plant.lower), plant.lower, -state.reach)
+    return lower, jnp.where(jnp.isfinite(plant.upper), plant.upper, state.reach)
 
 
 def _action(mode: Int[Array, ""] | Mode, anchor: Float[Array, " d"], horizon: Int[Array, ""] | int) -> StageAction:

@@ -10,6 +10,7 @@ from .drift import Drift
 from .heads import Advice, per_rms
 from .line import Line
 from .moves import Credit
+from .sweep import Sweep
 
 Scalar = Float[Array, ""]
 
@@ -19,8 +20,11 @@ class UniversalState(eqx.Module):
 
     line: Line
     drift: Drift
+    sweep: Sweep
+    coupling: Scalar  # how far f is from a sum over coordinates: see `coupling_of`
     base: Float[Array, " d"]  # bottom of the best basin
     base_f: Scalar
+    base_g: Float[Array, " d"]
     spread: Scalar  # typical difference of value between basins
     same: Int[Array, ""]  # steps in a row that looked like the base's own basin
     credit: Credit
@@ -29,7 +33,7 @@ class UniversalState(eqx.Module):
     noise: Scalar  # in [0, 1]: suspicion that forces are noisy
     escapes: Int[Array, ""]
     reach: Scalar  # half-width of the box in which coordinates without bounds are searched
-    settle_length: Scalar
+    readings: Scalar  # of a run
     advice: Advice
     key: UInt32[Array, " words"]  # raw, since typed keys slow every call from Python
 

@@ -1,0 +1,142 @@
+"""The sweep: is f a sum of functions of one coordinate each, and if so, where is each of them lowest?
+
+Along a path on which all coordinates move at the same time, the force on a coordinate of such a sum depends on that
+coordinate alone, and its integral
+
+    F_i(x_i) = int g_i dx_i
+
+is the coordinate's own function up to a constant: N readings show d profiles, whatever d is. The path starts at the
+base, goes through the whole box, up to its upper end and on from its lower end, and back to the base. Between two
+readings whose forces point at each other the bottom is that of the parabola through both.
+
+Departs from the paper: not in it; a sweep is a stage of escapes, each a placement (design, the escape limit).
+"""
+
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from .base import Plant
+from .draws import Draws
+
+TEST_STEP = 0.9  # median move of a coordinate that is tested, in internal units (the box is 10 wide)
+TEST_SPREAD = 0.4  # standard deviation of its logarithm
+TEST_LEAST = 1e-6  # least move that counts as one
+LEAST_LEFT = 4  # untouched coordinates from which on a common factor of their forces is told from a change
+LEAST_FACTOR, LARGEST_FACTOR = 0.2, 5.0  # bounds of such a factor
+SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG = 0.12, 64.0, 128.0  # of a run's readings; within these bounds
+SWEEP_FINE = 32.0  # readings below which ripples of a tenth of the box are lost
+SWEEP_MOST = 0.45  # share of a short run that a sweep may take, if that is not below the line above
+
+Scalar = Float[Array, ""]
+Vector = Float[Array, " d"]
+Flag = Bool[Array, ""]
+
+
+def sweep_length(readings: Scalar) -> Scalar:
+    """Readings of a sweep in a run of so many."""
+    usual = jnp.clip(SWEEP_SHARE * readings, SWEEP_SHORT, SWEEP_LONG)
+    return jnp.floor(jnp.minimum(usual, jnp.maximum(SWEEP_MOST * readings, SWEEP_FINE)))
+
+
+def tentative_place(plant: Plant, draws: Draws, lower: Vector, upper: Vector) -> Vector:
+    """About half of the coordinates, at least one and not all, moved down their forces; the others as they are."""
+    q, order = plant.q, jnp.arange(plant.q.size)
+    chosen = (draws.uniform < 0.5) & (order != jnp.argmax(draws.uniform)) | (order == jnp.argmin(draws.uniform))
+    reach = TEST_STEP * jnp.exp(TEST_SPREAD * draws.normal)
+    move = jnp.where(chosen, jnp.where(plant.g > 0, -reach, reach), 0.0)
+    inside = (q + move >= lower) & (q + move <= upper)
+    return jnp.clip(jnp.where(inside, q + move, q - move), lower, upper)
+
+
+def coupling_of(base: Vector, base_g: Vector, plant: Plant) -> Scalar:
+    """How much a move of some coordinates changed the force on the others, per change of the force on themselves.
+
+    0 for a sum, about 1 for a sum in turned axes. If f is a function of a sum, the others' forces change by one common
+    factor, which is taken out.
+    """
+    moved = jnp.abs(plant.q - base) > TEST_LEAST  # a placement is exact to round-off only
+    left = jnp.where(moved, 0.0, 1.0).astype(base.dtype)
+    count = jnp.sum(left)
+    along, before = jnp.dot(left * plant.g, base_g), jnp.dot(left * base_g, base_g)
+    told = (count >= LEAST_LEFT) & (before > 0)
+    factor = jnp.where(told, jnp.clip(along / jnp.where(before > 0, before, 1.0), LEAST_FACTOR, LARGEST_FACTOR), 1.0)
+    others = jnp.sum(left * (plant.g - factor * base_g) ** 2) / jnp.maximum(count - told.astype(count.dtype), 1.0)
+    own = jnp.sum((1.0 - left) * (plant.g - base_g) ** 2) / jnp.maximum(base.size - count, 1.0)
+    tells = plant.finite & (count > 0) & (own > 0)
+    return jnp.where(tells, jnp.sqrt(others / jnp.where(tells, own, 1.0)), jnp.inf)
+
+
+class Profile(eqx.Module):
+    """The lowest place on a part of the path, and its height above where that part began."""
+
+    low: Vector
+    place: Vector
+
+    def with_candidate(self, low: Vector, place: Vector, active: Bool[Array, " d"]) -> "Profile":
+        lower = active & (low < self.low)
+        return Profile(jnp.where(lower, low, self.low), jnp.where(lower, place, self.place))
+
+
+class Sweep(eqx.Module):
+    """A sweep under way, and what the profiles show so far."""
+
+    q: Vector  # the last reading of the path
+    g: Vector
+    height: Vector  # F since the part began
+    wrapped: Bool[Array, " d"]  # whether the coordinate went on from the lower end
+    first: Profile  # from the base to the upper end
+    second: Profile  # from the lower end to the base
+    steps: Scalar
+    length: Scalar
+    promise: Scalar  # fall of f that the lowest places promise; known at the end
+
+    @staticmethod
+    def opened(base: Vector, base_g: Vector, length: Scalar) -> "Sweep":
+        nought, zero = jnp.zeros_like(base), jnp.zeros_like(length)
+        none = jnp.zeros(base.shape, bool)
+        first, second = Profile(nought, base), Profile(jnp.full_like(base, jnp.inf), base)
+        return Sweep(base, base_g, nought, none, first, second, zero, length, zero)
+
+    @property
+    def active(self) -> Flag:
+        return self.steps < self.length
+
+    def target(self, base: Vector, lower: Vector, upper: Vector) -> Vector:
+        """Where the next reading of the path is."""
+        width = upper - lower
+        ahead = base + width * (self.steps + 1.0) / (self.length + 1.0)
+        return jnp.where(ahead > upper, ahead - width, ahead)
+
+    def observed(self, plant: Plant, active: Flag) -> "Sweep":
+        """After a reading on the path, where `active`; one that is not finite is passed over."""
+        dq = plant.q - self.q
+        wraps = (dq < 0) & ~self.wrapped
+        height = jnp.where(wraps, 0.0, self.height + 0.5 * (self.g + plant.g) * dq)
+        low, place = self._lowest_between(plant.q, plant.g, height, ~wraps)
+        wrapped = self.wrapped | wraps
+        first, second = (
+            part.with_candidate(low, place, here) for part, here in ((self.first, ~wrapped), (self.second, wrapped))
+        )
+        new = replace(self, q=plant.q, g=plant.g, height=height, wrapped=wrapped, first=first, second=second)
+        on = active & plant.finite
+        new = jax.tree.map(lambda a, b: a if a is b else jnp.where(on, a, b), new, self)
+        return replace(new, steps=self.steps + active.astype(self.steps.dtype))
+
+    def lowest(self, base: Vector, base_g: Vector) -> tuple[Vector, Scalar]:
+        """Where every coordinate is lowest, the base itself where nothing is lower, and the fall of f if f is a sum."""
+        end = self.height + 0.5 * (self.g + base_g) * (base - self.q)  # the path ends where it began
+        second = self.second.with_candidate(*self._lowest_between(base, base_g, end, self.wrapped), self.wrapped)
+        low = second.low - end
+        better = self.wrapped & (low < self.first.low)
+        return jnp.where(better, second.place, self.first.place), -jnp.sum(jnp.where(better, low, self.first.low))
+
+    def _lowest_between(self, q: Vector, g: Vector, height: Vector, joined: Bool[Array, " d"]) -> tuple[Vector, Vector]:
+        """(height, place) of the bottom between the last reading and (q, g), if there is one, else of q itself."""
+        between = joined & (self.g < 0) & (g > 0)
+        share = self.g / jnp.where(between, self.g - g, 1.0)
+        step = share * (q - self.q)
+        return jnp.where(between, self.height + 0.5 * self.g * step, height), jnp.where(between, self.q + step, q)
