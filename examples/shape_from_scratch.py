@@ -38,7 +38,7 @@ TESTED_RUN, TEST_STEP, TEST_SPREAD = (
 )  # the test for a sum: least readings of a run; see `tentative_place`
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
-KEPT = 0.3  # share of a sweep's promise that must come true
+UNSWEPT, UNSWEPT_LESS, KEPT = 0.06, 3.0, 0.3  # what a sum's first basin gets; share of a promise that must come true
 PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT = 2.0, 0.4, 0.8  # see `draw_kind` and `propose`
 KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior rate of success
     ("near", 0.25, False, 0.25),
@@ -96,7 +96,11 @@ class Shape:
         self.centre, self.scale = 0.5 * (lower + upper), 0.5 * (upper - lower) / REACH  # x = centre + scale q
         self.q, self.p = (x0 - self.centre) / self.scale, np.zeros(self.d)
         self.mode, self.age, self.horizon, self.calls = "escape", 0, 1, 0  # x0 counts as where an escape led
-        self.line, self.same = None, 0  # the basin under refinement; trials in a row that looked like the base
+        self.sweep, self.line, self.same = (
+            None,
+            None,
+            0,
+        )  # the basin under refinement; trials in a row that looked like the base
         self.base, self.base_f, self.base_g = self.q, np.inf, np.zeros(self.d)  # the best basin
         self.spread, self.coupling = 0.0, np.inf  # how far apart basins are in value; how far f is from a sum
         self.points, self.values = [], []  # the archive of basins
@@ -137,6 +141,9 @@ class Shape:
     def begin(self, f: float, g: Vector, finite: bool) -> None:
         """Which stage goes on from here (eq. dp_event_update)."""
         self.age, came_by = 0, self.kind if self.mode == "escape" else None
+        if self.mode == "refine":  # a sum's first basin, which has had its share of the readings
+            self.base, self.base_f, self.base_g = self.line.q, self.line.f, self.line.g
+            return self.open_sweep()
         if came_by == "opening" and finite:
             self.base, self.base_f, self.base_g = self.q, f, g
             self.coupling = np.inf if self.d > 1 else 0.0
@@ -146,7 +153,7 @@ class Shape:
             self.coupling = self.coupling_of(g, finite)
             if f < self.base_f:
                 self.base, self.base_f, self.base_g = self.q, f, g
-        if came_by in ("opening", "test") and self.is_sum and self.budget >= TESTED_RUN:
+        if came_by == "test" and self.is_sum and self.granted < 1:
             return self.open_sweep()
         if came_by == SWEEP:
             return self.go_to("lowest", self.lowest_place())
@@ -170,6 +177,8 @@ class Shape:
     def open_line(self, q: Vector, f: float, g: Vector, here: bool) -> None:
         """A basin to refine; trials are at q + t move, the first of them on a line if the plant is not `here`."""
         self.mode, self.horizon, self.same = "refine", np.inf, 0
+        if self.is_sum and self.escapes == 0 and self.kind != "lowest" and self.budget >= TESTED_RUN:
+            self.horizon = int(max(self.granted, 1.0))
         first = FIRST_STEP * np.sqrt(self.d) / max(np.linalg.norm(g), np.finfo(float).tiny)
         gamma = self.line.gamma if self.line else first  # B = I / gamma at first: the last basin's scale, within reason
         gamma, pairs = np.clip(gamma, 1e-3 * first, 10 * first), deque(maxlen=min(PAIRS, self.d + 2))
@@ -201,6 +210,11 @@ class Shape:
         others = np.sum((g[left] - factor * before) ** 2) / max(count - told, 1)
         own = np.sum((g - self.base_g)[~left] ** 2) / max(self.d - count, 1)
         return np.sqrt(others / own) if finite and count > 0 and own > 0 else np.inf
+
+    @property
+    def granted(self) -> float:
+        """Readings that a sum's first basin has before the sweep."""
+        return UNSWEPT * self.budget - UNSWEPT_LESS
 
     @property
     def is_sum(self) -> bool:
@@ -368,8 +382,8 @@ class Shape:
         weight = self.trials + PRIOR_WEIGHT
         mean = (self.successes + PRIOR_WEIGHT * np.array([prior for *_, prior in KINDS])) / weight
         lean = np.where((np.arange(len(KINDS)) == SETTLE) & (self.noise > NOISY), NOISY_LEAN, 0.0)
-        if not (self.is_sum and self.budget - self.calls > 1.3 * self.sweep_length):
-            lean[SWEEP] = -np.inf
+        pays = self.is_sum and self.budget - self.calls > 1.3 * self.sweep_length
+        lean[SWEEP] = -np.inf if not pays else 0.0 if self.sweep else np.inf
         return int(np.argmax(mean + np.sqrt(mean * (1 - mean) / (weight + 1)) * normals + lean))
 
     def propose(self, kind: int, draws: Draws) -> Vector:

@@ -47,6 +47,7 @@ NOISY_STEP = 0.5  # drift's first step once noise is known, as a share of the us
 FOREVER = 2**30
 COUPLED = 0.35  # coupling above which f is not taken for a sum over many coordinates; less over few: see `_is_sum`
 TESTED_RUN = 44.0  # least readings of a run in which that is tested
+UNSWEPT, UNSWEPT_LESS = 0.06, 3.0  # share of a run's readings, less these, that a sum's first basin has before a sweep
 KEPT = 0.3  # share of a sweep's promise that must come true
 
 
@@ -164,10 +165,12 @@ class UniversalPolicy(AbstractProvidentPolicy):
         escaped = action.mode == Mode.ESCAPE
         opens, tested, lowered = (escaped & (state.kind == station) for station in Station)
         opens, swept = opens & plant.finite, escaped & (state.kind == SWEEP)
-        state = self._surveyed(state, plant, opens, tested, lowered)
-        enough = state.readings >= TESTED_RUN
-        tests = opens & enough & jnp.asarray(plant.q.size > 1)
-        sweeps = enough & _is_sum(state, plant) & (tested | (opens & jnp.asarray(plant.q.size == 1)))
+        clocked = action.mode == Mode.REFINE  # a sum's first basin, which has had its share of the readings
+        state = self._surveyed(state, plant, opens, tested, lowered, clocked)
+        tests = opens & (state.readings >= TESTED_RUN) & jnp.asarray(plant.q.size > 1)
+        granted = UNSWEPT * state.readings - UNSWEPT_LESS
+        unswept = _is_sum(state, plant) & (state.escapes == 0) & ~lowered & (state.readings >= TESTED_RUN)
+        sweeps = clocked | (tested & unswept & (granted < 1.0))
         settles = escaped & (state.kind == SETTLE) & plant.finite
         moves = tests | sweeps | swept
 
@@ -195,23 +198,25 @@ class UniversalPolicy(AbstractProvidentPolicy):
         kind = jnp.where(tests, Station.TEST, jnp.where(sweeps, SWEEP, jnp.where(swept, Station.LOWEST, state.kind)))
         mode = jnp.where(moves, Mode.ESCAPE, jnp.where(settles, Mode.SETTLE, Mode.REFINE))
         horizon = jnp.where(sweeps, sweep.length, jnp.where(moves, 1.0, length)).astype(jnp.int32)
-        horizon = jnp.where(moves | settles, horizon, FOREVER)
+        granted = jnp.where(unswept, jnp.maximum(granted, 1.0), FOREVER).astype(jnp.int32)
+        horizon = jnp.where(moves | settles, horizon, granted)
         return replace(state, line=line, drift=drift, sweep=sweep, kind=kind), _action(mode, anchor, horizon)
 
     def _surveyed(
-        self, state: UniversalState, plant: Plant, opens: Flag, tested: Flag, lowered: Flag
+        self, state: UniversalState, plant: Plant, opens: Flag, tested: Flag, lowered: Flag, clocked: Flag
     ) -> UniversalState:
-        """What the first reading, the test for a sum and the end of a sweep say of the objective."""
-        moves = opens | (tested & (plant.f < state.base_f))
+        """What the first reading, the test for a sum and the end of a sweep say of the objective; where a sweep that
+        breaks a basin off begins."""
+        moves, line = opens | (tested & (plant.f < state.base_f)), state.line
         coupling = jnp.where(tested, coupling_of(state.base, state.base_g, plant), state.coupling)
         coupling = jnp.where(opens & jnp.asarray(plant.q.size == 1), 0.0, coupling)
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
         kept = state.base_f - plant.f > KEPT * state.sweep.promise + unseen
         return replace(
             state,
-            base=jnp.where(moves, plant.q, state.base),
-            base_f=jnp.where(moves, plant.f, state.base_f),
-            base_g=jnp.where(moves, plant.g, state.base_g),
+            base=jnp.where(clocked, line.q, jnp.where(moves, plant.q, state.base)),
+            base_f=jnp.where(clocked, line.f, jnp.where(moves, plant.f, state.base_f)),
+            base_g=jnp.where(clocked, line.g, jnp.where(moves, plant.g, state.base_g)),
             readings=jnp.where(opens, jnp.round(1.0 / plant.spent), state.readings),
             coupling=jnp.where(lowered & ~kept, jnp.inf, coupling),
             credit=state.credit.paid(jnp.asarray(SWEEP), kept, lowered & (state.escapes > 0)),
@@ -283,7 +288,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
         lean = jnp.where((state.noise > NOISY) & (jnp.arange(len(KINDS)) == SETTLE), NOISY_LEAN, 0.0)
         length = sweep_length(state.readings)
         pays = _is_sum(state, plant) & ((1.0 - plant.spent) * state.readings > 1.3 * length)
-        lean = jnp.where((jnp.arange(len(KINDS)) == SWEEP) & ~pays, -jnp.inf, lean)
+        never = state.sweep.steps == 0
+        lean = jnp.where(
+            jnp.arange(len(KINDS)) == SWEEP, jnp.where(pays, jnp.where(never, jnp.inf, 0.0), -jnp.inf), lean
+        )
         advice = state.advice if self.planner is None else self.planner(run_features(state, plant, credit))
         kind = credit.draw(draws.kinds, lean.astype(plant.q.dtype) + advice.kinds)
         lower, upper = _searched(state, plant)
