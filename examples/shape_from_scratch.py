@@ -38,7 +38,8 @@ TESTED_RUN, TEST_STEP, TEST_SPREAD = (
 )  # the test for a sum: least readings of a run; see `tentative_place`
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
-UNSWEPT, UNSWEPT_LESS, KEPT = 0.06, 3.0, 0.3  # what a sum's first basin gets; share of a promise that must come true
+UNTESTED, UNTESTED_LESS, KEPT = 0.06, 3.0, 0.3  # what the first basin gets; share of a promise that must come true
+UNKNOWN = -1.0  # coupling before the test
 PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT = 2.0, 0.4, 0.8  # see `draw_kind` and `propose`
 KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior rate of success
     ("near", 0.25, False, 0.25),
@@ -102,7 +103,7 @@ class Shape:
             0,
         )  # the basin under refinement; trials in a row that looked like the base
         self.base, self.base_f, self.base_g = self.q, np.inf, np.zeros(self.d)  # the best basin
-        self.spread, self.coupling = 0.0, np.inf  # how far apart basins are in value; how far f is from a sum
+        self.spread, self.coupling = 0.0, UNKNOWN if self.d > 1 else 0.0  # of values; how far f is from a sum
         self.points, self.values = [], []  # the archive of basins
         self.kind, self.escapes, self.noise = "opening", 0, 0.0  # the last: suspicion that forces are noisy
         self.successes, self.trials = np.zeros(len(KINDS)), np.zeros(len(KINDS))
@@ -140,23 +141,19 @@ class Shape:
 
     def begin(self, f: float, g: Vector, finite: bool) -> None:
         """Which stage goes on from here (eq. dp_event_update)."""
-        self.age, came_by = 0, self.kind if self.mode == "escape" else None
-        if self.mode == "refine":  # a sum's first basin, which has had its share of the readings
+        self.age, came_by = 0, self.kind if self.mode == "escape" else self.mode
+        granted, better = UNTESTED * self.budget - UNTESTED_LESS, f < self.base_f
+        if came_by == "opening":
+            self.open_line(f, g)
+            self.base, self.base_f, self.base_g = (self.q, f, g) if finite else (self.base, self.base_f, self.base_g)
+            if self.budget >= TESTED_RUN:
+                self.horizon = int(max(granted, 1.0))
+            if not (finite and self.budget >= TESTED_RUN and granted < 1):
+                return None
+        if came_by == "refine":  # the first basin has had its share of the readings
             self.base, self.base_f, self.base_g = self.line.q, self.line.f, self.line.g
-            return self.open_sweep()
-        if came_by == "opening" and finite:
-            self.base, self.base_f, self.base_g = self.q, f, g
-            self.coupling = np.inf if self.d > 1 else 0.0
-            if self.d > 1 and self.budget >= TESTED_RUN:
-                return self.go_to("test", self.tentative_place(g))
         if came_by == "test":
             self.coupling = self.coupling_of(g, finite)
-            if f < self.base_f:
-                self.base, self.base_f, self.base_g = self.q, f, g
-        if came_by == "test" and self.is_sum and self.granted < 1:
-            return self.open_sweep()
-        if came_by == SWEEP:
-            return self.go_to("lowest", self.lowest_place())
         if came_by == "lowest":
             unseen = ROUND_OFF * np.finfo(float).eps * abs(self.base_f)
             kept = self.base_f - f > KEPT * self.sweep.promise + unseen
@@ -164,25 +161,33 @@ class Shape:
             if self.escapes > 0:
                 self.trials[SWEEP] += 1
                 self.successes[SWEEP] += kept
+        if came_by in ("opening", "refine") and self.coupling == UNKNOWN:
+            return self.go_to("test", self.tentative_place(self.draws(-1)))
+        if came_by in ("opening", "refine", "test") and self.is_sum:
+            return self.open_sweep()
+        if came_by == SWEEP:
+            return self.go_to("lowest", self.lowest_place())
         if came_by == SETTLE and finite:
             self.mode, self.horizon, self.steps, self.moments = "settle", int(self.settle_length), 0, np.zeros(self.d)
             self.eta = STEP * (NOISY_STEP * (1 - self.calls / self.budget) ** 2 if self.noise > NOISY else 1.0)
             return self.take_moments(g)
-        unrefined = came_by == "test" or (came_by == "lowest" and self.escapes == 0)
-        if unrefined and not f <= self.base_f:  # nothing better was found: go on from the base
-            self.open_line(self.base, self.base_f, self.base_g, here=False)
-        else:
-            self.open_line(self.q, f, g, here=True)
+        if came_by in ("test", "lowest") and self.escapes == 0 and not better:
+            return self.resume_line()
+        return self.open_line(f, g)
 
-    def open_line(self, q: Vector, f: float, g: Vector, here: bool) -> None:
-        """A basin to refine; trials are at q + t move, the first of them on a line if the plant is not `here`."""
+    def resume_line(self) -> None:
+        """Nothing better was found: the next trial is placed on the line down the incumbent's force."""
+        line, length = self.line, self.line.gamma * np.linalg.norm(self.line.g)
+        line.move = -line.gamma * min(1.0, line.radius * np.sqrt(self.d) / (length or 1.0)) * line.g
+        self.mode, self.horizon, line.t, line.accepted = "refine", np.inf, 1.0, False
+
+    def open_line(self, f: float, g: Vector) -> None:
+        """A basin to refine; trials are at q + t move."""
         self.mode, self.horizon, self.same = "refine", np.inf, 0
-        if self.is_sum and self.escapes == 0 and self.kind != "lowest" and self.budget >= TESTED_RUN:
-            self.horizon = int(max(self.granted, 1.0))
         first = FIRST_STEP * np.sqrt(self.d) / max(np.linalg.norm(g), np.finfo(float).tiny)
         gamma = self.line.gamma if self.line else first  # B = I / gamma at first: the last basin's scale, within reason
         gamma, pairs = np.clip(gamma, 1e-3 * first, 10 * first), deque(maxlen=min(PAIRS, self.d + 2))
-        self.line = SimpleNamespace(q=q, f=f, g=g, move=-first * g, t=1.0, accepted=here, gamma=gamma, pairs=pairs)
+        self.line = SimpleNamespace(q=self.q, f=f, g=g, t=1.0, accepted=True, gamma=gamma, pairs=pairs)
         self.line.stretch, self.line.radius, self.line.age, self.line.mismatch = 1.0, RADIUS, 0, 0.0
 
     def go_to(self, kind: int | str, anchor: Vector, readings: int = 1) -> None:
@@ -192,13 +197,13 @@ class Shape:
         """Onto the anchor, or to the next reading of a sweep's path."""
         return self.place(g, self.path_ahead() if self.kind == SWEEP else self.anchor)
 
-    def tentative_place(self, g: Vector) -> Vector:
-        """About half of the coordinates, at least one and not all, moved down their forces."""
-        draws, order = self.draws(-1), np.arange(self.d)
+    def tentative_place(self, draws: Draws) -> Vector:
+        """About half of the coordinates, at least one and not all, moved from the base down their forces."""
+        base, order = self.base, np.arange(self.d)
         chosen = (draws.uniform < 0.5) & (order != np.argmax(draws.uniform)) | (order == np.argmin(draws.uniform))
         reach = TEST_STEP * np.exp(TEST_SPREAD * draws.normal)
-        move = np.where(chosen, np.where(g > 0, -reach, reach), 0.0)
-        return np.clip(np.where(np.abs(self.q + move) <= REACH, self.q + move, self.q - move), -REACH, REACH)
+        move = np.where(chosen, np.where(self.base_g > 0, -reach, reach), 0.0)
+        return np.clip(np.where(np.abs(base + move) <= REACH, base + move, base - move), -REACH, REACH)
 
     def coupling_of(self, g: Vector, finite: bool) -> float:
         """The change of the forces on untouched coordinates, but for a common factor, per change of the others'."""
@@ -212,13 +217,8 @@ class Shape:
         return np.sqrt(others / own) if finite and count > 0 and own > 0 else np.inf
 
     @property
-    def granted(self) -> float:
-        """Readings that a sum's first basin has before the sweep."""
-        return UNSWEPT * self.budget - UNSWEPT_LESS
-
-    @property
     def is_sum(self) -> bool:
-        return self.coupling < COUPLED * max(1 - self.d**-0.5, 0.05)
+        return 0 <= self.coupling < COUPLED * max(1 - self.d**-0.5, 0.05)
 
     def open_sweep(self) -> None:
         """From the base up to the upper end of the box, and on from the lower end back to it (rows of low, place)."""
@@ -360,7 +360,9 @@ class Shape:
             self.noise = max(self.noise - 0.1 * SUSPICION, 0.0)
         self.escapes, self.age = self.escapes + 1, 0
         self.log.append((self.calls, cause, line.f, KINDS[kind][0]))
-        if kind == SWEEP:
+        if self.coupling == UNKNOWN and self.budget >= TESTED_RUN and np.isfinite(self.base_f):
+            self.go_to("test", self.tentative_place(draws))
+        elif kind == SWEEP:
             self.open_sweep()
         else:
             self.go_to(kind, self.propose(kind, draws))

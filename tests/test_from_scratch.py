@@ -242,6 +242,7 @@ THRESHOLDS = {
     "SWEEP_SHARE": 0.35,
     "TESTED_RUN": 300.0,
     "TEST_LEAST": 1.0,
+    "UNKNOWN": 0.1,
 }
 
 

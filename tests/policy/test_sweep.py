@@ -47,7 +47,7 @@ def couplings(fun) -> np.ndarray:
     def one(key: jax.Array) -> jax.Array:
         base = reading(fun, jax.random.uniform(key, (D,), minval=-5.0, maxval=5.0))
         draws = draw(jax.random.key_data(key), jnp.asarray(-1), D, len(KINDS), jnp.dtype(float))
-        return coupling_of(base.q, base.g, reading(fun, tentative_place(base, draws, base.lower, base.upper)))
+        return coupling_of(base.q, base.g, reading(fun, tentative_place(base.q, base.g, draws, base.lower, base.upper)))
 
     return np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(0), 20)))
 
@@ -102,7 +102,7 @@ def test_a_test_moves_some_coordinates_and_not_all_and_stays_inside():
             q = jax.random.uniform(key, (d,), minval=-5.0, maxval=5.0)
             plant = reading(lambda x: jnp.sum(x), q)
             draws = draw(jax.random.key_data(key), jnp.asarray(-1), d, len(KINDS), jnp.dtype(float))
-            place = tentative_place(plant, draws, plant.lower, plant.upper)
+            place = tentative_place(plant.q, plant.g, draws, plant.lower, plant.upper)
             assert 0 < np.sum(np.asarray(place != q)) < d and np.abs(place).max() <= 5.0
 
 

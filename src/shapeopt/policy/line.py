@@ -65,31 +65,37 @@ class Line(eqx.Module):
             mismatch=zero,
         )
 
-    def opened(self, plant: Plant, active: Bool[Array, ""], elsewhere: Bool[Array, ""]) -> "Line":
-        """A new basin at this reading, where `active`; the last basin's curvature scale is the first guess of its own.
-
-        If the plant is `elsewhere` by now, no step goes from here: the first trial is placed on the line.
-        """
+    def opened(self, plant: Plant, active: Bool[Array, ""]) -> "Line":
+        """A new basin at the plant, where `active`; the last basin's curvature scale is the first guess of its own."""
         dtype = plant.q.dtype
         size = jnp.sqrt(jnp.asarray(plant.q.size, dtype))
         first = FIRST_STEP * size / jnp.maximum(jnp.linalg.norm(plant.g), jnp.finfo(dtype).tiny)
         pick = lambda new, old: jnp.where(active, new, old)  # noqa: E731
-        gamma = jnp.where(self.gamma > 0, jnp.clip(self.gamma, 1e-3 * first, 10.0 * first), first)
         return replace(
             self,
-            move=pick(-first * plant.g, self.move),
-            t=pick(1.0, self.t),
             q=pick(plant.q, self.q),
             f=pick(plant.f, self.f),
             g=pick(plant.g, self.g),
             stretch=pick(1.0, self.stretch),
-            accepted=pick(~elsewhere, self.accepted),
+            accepted=active | self.accepted,
             pairs=self.pairs.forget(active),
-            gamma=pick(gamma, self.gamma),
+            gamma=pick(jnp.where(self.gamma > 0, jnp.clip(self.gamma, 1e-3 * first, 10.0 * first), first), self.gamma),
             radius=pick(RADIUS, self.radius),
             age=pick(0, self.age),
             start=pick(plant.f, self.start),
             mismatch=pick(0.0, self.mismatch),
+        )
+
+    def resumed(self, active: Bool[Array, ""]) -> "Line":
+        """The plant was elsewhere: where `active`, the next trial is placed on the line down the incumbent's force."""
+        length = self.gamma * jnp.linalg.norm(self.g)
+        longest = self.radius * jnp.sqrt(jnp.asarray(self.q.size, self.q.dtype))
+        move = -self.gamma * jnp.minimum(1.0, longest / jnp.where(length > 0, length, 1.0)) * self.g
+        return replace(
+            self,
+            move=jnp.where(active, move, self.move),
+            t=jnp.where(active, 1.0, self.t),
+            accepted=self.accepted & ~active,
         )
 
     def observed(self, plant: Plant, active: Bool[Array, ""]) -> "Line":

@@ -42,14 +42,14 @@ def sweep_length(readings: Scalar) -> Scalar:
     return jnp.floor(jnp.minimum(usual, jnp.maximum(SWEEP_MOST * readings, SWEEP_FINE)))
 
 
-def tentative_place(plant: Plant, draws: Draws, lower: Vector, upper: Vector) -> Vector:
+def tentative_place(base: Vector, base_g: Vector, draws: Draws, lower: Vector, upper: Vector) -> Vector:
     """About half of the coordinates, at least one and not all, moved down their forces; the others as they are."""
-    q, order = plant.q, jnp.arange(plant.q.size)
+    order = jnp.arange(base.size)
     chosen = (draws.uniform < 0.5) & (order != jnp.argmax(draws.uniform)) | (order == jnp.argmin(draws.uniform))
     reach = TEST_STEP * jnp.exp(TEST_SPREAD * draws.normal)
-    move = jnp.where(chosen, jnp.where(plant.g > 0, -reach, reach), 0.0)
-    inside = (q + move >= lower) & (q + move <= upper)
-    return jnp.clip(jnp.where(inside, q + move, q - move), lower, upper)
+    move = jnp.where(chosen, jnp.where(base_g > 0, -reach, reach), 0.0)
+    inside = (base + move >= lower) & (base + move <= upper)
+    return jnp.clip(jnp.where(inside, base + move, base - move), lower, upper)
 
 
 def coupling_of(base: Vector, base_g: Vector, plant: Plant) -> Scalar:

@@ -47,8 +47,9 @@ NOISY_STEP = 0.5  # drift's first step once noise is known, as a share of the us
 FOREVER = 2**30
 COUPLED = 0.35  # coupling above which f is not taken for a sum over many coordinates; less over few: see `_is_sum`
 TESTED_RUN = 44.0  # least readings of a run in which that is tested
-UNSWEPT, UNSWEPT_LESS = 0.06, 3.0  # share of a run's readings, less these, that a sum's first basin has before a sweep
+UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
 KEPT = 0.3  # share of a sweep's promise that must come true
+UNKNOWN = -1.0  # coupling before the test
 
 
 class StageMetric(AbstractMetric):
@@ -122,7 +123,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             line=Line.blank(q, min(self.pairs, q.size + 2)),
             drift=Drift.blank(q),
             sweep=Sweep.opened(q, jnp.zeros_like(q), real(1.0)),
-            coupling=real(jnp.inf),
+            coupling=real(UNKNOWN if q.size > 1 else 0.0),
             base=q,
             base_f=real(jnp.inf),
             base_g=jnp.zeros_like(q),
@@ -160,27 +161,21 @@ class UniversalPolicy(AbstractProvidentPolicy):
     def begin(
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[UniversalState, StageAction]:
-        """The first reading leads to the test for a sum, that to a sweep or to refining, a sweep to the lowest place of
-        each coordinate; every other escape to refining, or to settling first where its kind asks for that."""
-        escaped = action.mode == Mode.ESCAPE
+        """The first basin leads to the test for a sum when it has had its share of the readings; the test to a sweep or
+        back; a sweep to the lowest place of each coordinate; every other escape to refining, or to settling first where
+        its kind asks for that."""
+        escaped, clocked = action.mode == Mode.ESCAPE, action.mode == Mode.REFINE
         opens, tested, lowered = (escaped & (state.kind == station) for station in Station)
-        opens, swept = opens & plant.finite, escaped & (state.kind == SWEEP)
-        clocked = action.mode == Mode.REFINE  # a sum's first basin, which has had its share of the readings
+        swept, settles = escaped & (state.kind == SWEEP), escaped & (state.kind == SETTLE) & plant.finite
         state = self._surveyed(state, plant, opens, tested, lowered, clocked)
-        tests = opens & (state.readings >= TESTED_RUN) & jnp.asarray(plant.q.size > 1)
-        granted = UNSWEPT * state.readings - UNSWEPT_LESS
-        unswept = _is_sum(state, plant) & (state.escapes == 0) & ~lowered & (state.readings >= TESTED_RUN)
-        sweeps = clocked | (tested & unswept & (granted < 1.0))
-        settles = escaped & (state.kind == SETTLE) & plant.finite
+        granted, long_enough = UNTESTED * state.readings - UNTESTED_LESS, state.readings >= TESTED_RUN
+        due = clocked | (opens & plant.finite & long_enough & (granted < 1.0))
+        tests = due & (state.coupling == UNKNOWN)
+        sweeps = (due | tested) & _is_sum(state, plant)
         moves = tests | sweeps | swept
 
-        back = (tested | (lowered & (state.escapes == 0))) & ~(plant.f <= state.base_f)
-        start = plant._replace(  # nothing better was found: go on from where the test or the sweep began
-            q=jnp.where(back, state.base, plant.q),
-            f=jnp.where(back, state.base_f, plant.f),
-            g=jnp.where(back, state.base_g, plant.g),
-        )
-        line = state.line.opened(start, ~settles & ~moves, back)
+        resumes = (tested | lowered) & (state.escapes == 0) & ~(plant.f < state.base_f)  # nothing better was found
+        line = state.line.opened(plant, ~(settles | moves | resumes) | opens).resumed(resumes & ~moves)
         advice, full = state.advice, jnp.maximum(8.0, SETTLE_SHARE * state.readings)
         length = full * jnp.exp(advice.log_settle_length)
         slower = jnp.where(state.noise > NOISY, NOISY_STEP * (1.0 - plant.spent) ** 2, 1.0)
@@ -193,30 +188,32 @@ class UniversalPolicy(AbstractProvidentPolicy):
         sweep = replace(sweep, promise=jnp.where(swept, promise, sweep.promise))
         lower, upper = _searched(state, plant)
         draws = draw(state.key, jnp.full_like(state.escapes, -1), plant.q.size, len(KINDS), plant.q.dtype)
-        place = jnp.where(tests, tentative_place(plant, draws, lower, upper), sweep.target(state.base, lower, upper))
+        place = jnp.where(
+            tests,
+            tentative_place(state.base, state.base_g, draws, lower, upper),
+            sweep.target(state.base, lower, upper),
+        )
         anchor = jnp.where(swept, lowest, jnp.where(moves, place, plant.q))
         kind = jnp.where(tests, Station.TEST, jnp.where(sweeps, SWEEP, jnp.where(swept, Station.LOWEST, state.kind)))
         mode = jnp.where(moves, Mode.ESCAPE, jnp.where(settles, Mode.SETTLE, Mode.REFINE))
         horizon = jnp.where(sweeps, sweep.length, jnp.where(moves, 1.0, length)).astype(jnp.int32)
-        granted = jnp.where(unswept, jnp.maximum(granted, 1.0), FOREVER).astype(jnp.int32)
-        horizon = jnp.where(moves | settles, horizon, granted)
+        lasts = jnp.where(opens & long_enough, jnp.maximum(granted, 1.0), FOREVER).astype(jnp.int32)
+        horizon = jnp.where(moves | settles, horizon, lasts)
         return replace(state, line=line, drift=drift, sweep=sweep, kind=kind), _action(mode, anchor, horizon)
 
     def _surveyed(
         self, state: UniversalState, plant: Plant, opens: Flag, tested: Flag, lowered: Flag, clocked: Flag
     ) -> UniversalState:
-        """What the first reading, the test for a sum and the end of a sweep say of the objective; where a sweep that
-        breaks a basin off begins."""
-        moves, line = opens | (tested & (plant.f < state.base_f)), state.line
+        """What the first reading, the first basin so far, the test for a sum and the end of a sweep say of f."""
+        starts, line = opens & plant.finite, state.line
         coupling = jnp.where(tested, coupling_of(state.base, state.base_g, plant), state.coupling)
-        coupling = jnp.where(opens & jnp.asarray(plant.q.size == 1), 0.0, coupling)
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
         kept = state.base_f - plant.f > KEPT * state.sweep.promise + unseen
         return replace(
             state,
-            base=jnp.where(clocked, line.q, jnp.where(moves, plant.q, state.base)),
-            base_f=jnp.where(clocked, line.f, jnp.where(moves, plant.f, state.base_f)),
-            base_g=jnp.where(clocked, line.g, jnp.where(moves, plant.g, state.base_g)),
+            base=jnp.where(clocked, line.q, jnp.where(starts, plant.q, state.base)),
+            base_f=jnp.where(clocked, line.f, jnp.where(starts, plant.f, state.base_f)),
+            base_g=jnp.where(clocked, line.g, jnp.where(starts, plant.g, state.base_g)),
             readings=jnp.where(opens, jnp.round(1.0 / plant.spent), state.readings),
             coupling=jnp.where(lowered & ~kept, jnp.inf, coupling),
             credit=state.credit.paid(jnp.asarray(SWEEP), kept, lowered & (state.escapes > 0)),
@@ -296,8 +293,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
         kind = credit.draw(draws.kinds, lean.astype(plant.q.dtype) + advice.kinds)
         lower, upper = _searched(state, plant)
         anchor = propose(kind, draws, base, state.archive, lower, upper, advice.log_radius)
-        sweeps = kind == SWEEP
         base_g = jnp.where(better, line.g, state.base_g)
+        tests = (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN) & jnp.isfinite(base_f)
+        anchor = jnp.where(tests, tentative_place(base, base_g, draws, lower, upper), anchor)
+        sweeps, kind = ~tests & (kind == SWEEP), jnp.where(tests, Station.TEST, kind)
         opened = Sweep.opened(base, base_g, length)
         sweep = jax.tree.map(lambda a, b: jnp.where(sweeps, a, b), opened, state.sweep)
         anchor = jnp.where(sweeps, sweep.target(base, lower, upper), anchor)
@@ -337,7 +336,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
 
 def _is_sum(state: UniversalState, plant: Plant) -> Flag:
     """Whether f is taken for a sum over coordinates. Chance decides more often where there are few of them."""
-    return state.coupling < COUPLED * max(1.0 - plant.q.size**-0.5, 0.05)
+    return (state.coupling >= 0) & (state.coupling < COUPLED * max(1.0 - plant.q.size**-0.5, 0.05))
 
 
 def _searched(state: UniversalState, plant: Plant) -> tuple[Float[Array, " d"], Float[Array, " d"]]:

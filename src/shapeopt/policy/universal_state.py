@@ -21,7 +21,7 @@ class UniversalState(eqx.Module):
     line: Line
     drift: Drift
     sweep: Sweep
-    coupling: Scalar  # how far f is from a sum over coordinates: see `coupling_of`
+    coupling: Scalar  # how far f is from a sum over coordinates: see `coupling_of`; UNKNOWN before the test
     base: Float[Array, " d"]  # bottom of the best basin
     base_f: Scalar
     base_g: Float[Array, " d"]
