@@ -162,7 +162,7 @@ class Shape:
                 self.trials[SWEEP] += 1
                 self.successes[SWEEP] += kept
         if came_by in ("opening", "refine") and self.coupling == UNKNOWN:
-            return self.go_to("test", self.tentative_place(self.draws(-1)))
+            return self.go_to("test", self.tentative_place(self.draws(self.escapes)))
         if came_by in ("opening", "refine", "test") and self.is_sum:
             return self.open_sweep()
         if came_by == SWEEP:

@@ -29,13 +29,14 @@ def reading(fun, q: jax.Array) -> Plant:
 
 def swept(fun, base: np.ndarray, readings: int) -> tuple[np.ndarray, float, np.ndarray]:
     """(lowest places, promise, path) of a sweep."""
-    first = reading(fun, jnp.asarray(base))
+    first, yes = reading(fun, jnp.asarray(base)), jnp.ones((), bool)
 
     def go_on(sweep: Sweep, _: None) -> tuple[Sweep, jax.Array]:
         place = sweep.target(first.q, first.lower, first.upper)
-        return sweep.observed(reading(fun, place), jnp.ones((), bool)), place
+        return sweep.observed(reading(fun, place), first.q, first.g, yes), place
 
-    sweep, path = jax.lax.scan(go_on, Sweep.opened(first.q, first.g, jnp.asarray(float(readings))), length=readings)
+    blank = Sweep.blank(first.q).opened(jnp.asarray(float(readings)), yes)
+    sweep, path = jax.lax.scan(go_on, blank, length=readings)
     assert not sweep.active
     lowest, promise = sweep.lowest(first.q, first.g)
     return np.asarray(lowest), float(promise), np.asarray(path)
@@ -46,7 +47,7 @@ def couplings(fun) -> np.ndarray:
 
     def one(key: jax.Array) -> jax.Array:
         base = reading(fun, jax.random.uniform(key, (D,), minval=-5.0, maxval=5.0))
-        draws = draw(jax.random.key_data(key), jnp.asarray(-1), D, len(KINDS), jnp.dtype(float))
+        draws = draw(jax.random.key_data(key), jnp.asarray(0), D, len(KINDS), jnp.dtype(float))
         return coupling_of(base.q, base.g, reading(fun, tentative_place(base.q, base.g, draws, base.lower, base.upper)))
 
     return np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(0), 20)))
@@ -101,7 +102,7 @@ def test_a_test_moves_some_coordinates_and_not_all_and_stays_inside():
             key = jax.random.key(seed)
             q = jax.random.uniform(key, (d,), minval=-5.0, maxval=5.0)
             plant = reading(lambda x: jnp.sum(x), q)
-            draws = draw(jax.random.key_data(key), jnp.asarray(-1), d, len(KINDS), jnp.dtype(float))
+            draws = draw(jax.random.key_data(key), jnp.asarray(0), d, len(KINDS), jnp.dtype(float))
             place = tentative_place(plant.q, plant.g, draws, plant.lower, plant.upper)
             assert 0 < np.sum(np.asarray(place != q)) < d and np.abs(place).max() <= 5.0
 

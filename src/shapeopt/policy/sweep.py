@@ -95,11 +95,14 @@ class Sweep(eqx.Module):
     promise: Scalar  # fall of f that the lowest places promise; known at the end
 
     @staticmethod
-    def opened(base: Vector, base_g: Vector, length: Scalar) -> "Sweep":
-        nought, zero = jnp.zeros_like(base), jnp.zeros_like(length)
-        none = jnp.zeros(base.shape, bool)
-        first, second = Profile(nought, base), Profile(jnp.full_like(base, jnp.inf), base)
-        return Sweep(base, base_g, nought, none, first, second, zero, length, zero)
+    def blank(q: Vector) -> "Sweep":
+        nought, zero = jnp.zeros_like(q), jnp.zeros((), q.dtype)
+        none = Profile(nought, q)
+        return Sweep(q, nought, nought, jnp.zeros(q.shape, bool), none, none, zero, zero, zero)
+
+    def opened(self, length: Scalar, active: Flag) -> "Sweep":
+        """A new sweep, where `active`; its first reading sets what is kept per coordinate."""
+        return replace(self, steps=jnp.where(active, 0.0, self.steps), length=jnp.where(active, length, self.length))
 
     @property
     def active(self) -> Flag:
@@ -111,20 +114,35 @@ class Sweep(eqx.Module):
         ahead = base + width * (self.steps + 1.0) / (self.length + 1.0)
         return jnp.where(ahead > upper, ahead - width, ahead)
 
-    def observed(self, plant: Plant, active: Flag) -> "Sweep":
+    def observed(self, plant: Plant, base: Vector, base_g: Vector, active: Flag) -> "Sweep":
         """After a reading on the path, where `active`; one that is not finite is passed over."""
-        dq = plant.q - self.q
-        wraps = (dq < 0) & ~self.wrapped
-        height = jnp.where(wraps, 0.0, self.height + 0.5 * (self.g + plant.g) * dq)
-        low, place = self._lowest_between(plant.q, plant.g, height, ~wraps)
-        wrapped = self.wrapped | wraps
+        begun = self._begun(base, base_g)
+        dq = plant.q - begun.q
+        wraps = (dq < 0) & ~begun.wrapped
+        height = jnp.where(wraps, 0.0, begun.height + 0.5 * (begun.g + plant.g) * dq)
+        low, place = begun._lowest_between(plant.q, plant.g, height, ~wraps)
+        wrapped = begun.wrapped | wraps
         first, second = (
-            part.with_candidate(low, place, here) for part, here in ((self.first, ~wrapped), (self.second, wrapped))
+            part.with_candidate(low, place, here) for part, here in ((begun.first, ~wrapped), (begun.second, wrapped))
         )
-        new = replace(self, q=plant.q, g=plant.g, height=height, wrapped=wrapped, first=first, second=second)
-        on = active & plant.finite
-        new = jax.tree.map(lambda a, b: a if a is b else jnp.where(on, a, b), new, self)
+        read = replace(begun, q=plant.q, g=plant.g, height=height, wrapped=wrapped, first=first, second=second)
+        new = jax.tree.map(lambda a, b: a if a is b else jnp.where(plant.finite, a, b), read, begun)
+        new = jax.tree.map(lambda a, b: a if a is b else jnp.where(active, a, b), new, self)
         return replace(new, steps=self.steps + active.astype(self.steps.dtype))
+
+    def _begun(self, base: Vector, base_g: Vector) -> "Sweep":
+        """With the base as the reading before the first."""
+        opening, nought = self.steps == 0, jnp.zeros_like(base)
+        pick = lambda new, old: jnp.where(opening, new, old)  # noqa: E731
+        return replace(
+            self,
+            q=pick(base, self.q),
+            g=pick(base_g, self.g),
+            height=pick(nought, self.height),
+            wrapped=~opening & self.wrapped,
+            first=Profile(pick(nought, self.first.low), pick(base, self.first.place)),
+            second=Profile(pick(jnp.inf, self.second.low), pick(base, self.second.place)),
+        )
 
     def lowest(self, base: Vector, base_g: Vector) -> tuple[Vector, Scalar]:
         """Where every coordinate is lowest, the base itself where nothing is lower, and the fall of f if f is a sum."""

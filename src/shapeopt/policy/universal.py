@@ -122,7 +122,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         state = UniversalState(
             line=Line.blank(q, min(self.pairs, q.size + 2)),
             drift=Drift.blank(q),
-            sweep=Sweep.opened(q, jnp.zeros_like(q), real(1.0)),
+            sweep=Sweep.blank(q),
             coupling=real(UNKNOWN if q.size > 1 else 0.0),
             base=q,
             base_f=real(jnp.inf),
@@ -151,7 +151,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         lower = (state.noise > NOISY) & (plant.f < state.base_f)  # with noise there are no bottoms, only better points
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
         base, base_f = jnp.where(lower, plant.q, state.base), jnp.where(lower, plant.f, state.base_f)
-        sweep = state.sweep.observed(plant, (action.mode == Mode.ESCAPE) & (state.kind == SWEEP))
+        sweeping = (action.mode == Mode.ESCAPE) & (state.kind == SWEEP)
+        sweep = state.sweep.observed(plant, state.base, state.base_g, sweeping)
         return replace(state, line=line, drift=drift, sweep=sweep, same=same, base=base, base_f=base_f)
 
     def notice(self, state: UniversalState, plant: Plant, action: StageAction) -> Signals:
@@ -182,12 +183,11 @@ class UniversalPolicy(AbstractProvidentPolicy):
         drift = state.drift.opened(STEP * jnp.exp(advice.log_settle_step) * slower, length, settles)
         drift = drift.observed(plant, settles)
 
-        fresh = Sweep.opened(state.base, state.base_g, sweep_length(state.readings))
-        sweep = jax.tree.map(lambda new, old: jnp.where(sweeps, new, old), fresh, state.sweep)
+        sweep = state.sweep.opened(sweep_length(state.readings), sweeps)
         lowest, promise = sweep.lowest(state.base, state.base_g)
         sweep = replace(sweep, promise=jnp.where(swept, promise, sweep.promise))
         lower, upper = _searched(state, plant)
-        draws = draw(state.key, jnp.full_like(state.escapes, -1), plant.q.size, len(KINDS), plant.q.dtype)
+        draws = draw(state.key, state.escapes, plant.q.size, len(KINDS), plant.q.dtype)  # those of `leave`: made once
         place = jnp.where(
             tests,
             tentative_place(state.base, state.base_g, draws, lower, upper),
@@ -297,8 +297,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         tests = (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN) & jnp.isfinite(base_f)
         anchor = jnp.where(tests, tentative_place(base, base_g, draws, lower, upper), anchor)
         sweeps, kind = ~tests & (kind == SWEEP), jnp.where(tests, Station.TEST, kind)
-        opened = Sweep.opened(base, base_g, length)
-        sweep = jax.tree.map(lambda a, b: jnp.where(sweeps, a, b), opened, state.sweep)
+        sweep = state.sweep.opened(length, sweeps)
         anchor = jnp.where(sweeps, sweep.target(base, lower, upper), anchor)
         kappa = _stiffness(plant.g)
         metric = DiagonalMetric(jnp.ones_like(plant.q) / (self.h**2 * kappa))
