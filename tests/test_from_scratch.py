@@ -236,7 +236,7 @@ THRESHOLDS = {
     "KEPT": 5.0,
     "LARGEST_FACTOR": 0.1,
     "LEAST_FACTOR": 3.0,
-    "LEAST_LEFT": 100,
+    "LEAST_LEFT": 1,
     "NOISY_MISMATCH": 0.9,
     "SAME_VALUE": 0.3,
     "SHORTEST": 0.02,
