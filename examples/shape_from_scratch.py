@@ -39,7 +39,7 @@ TESTED_RUN, TEST_STEP, TEST_SPREAD = (
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
 UNTESTED, UNTESTED_LESS, KEPT = 0.06, 3.0, 0.3  # what the first basin gets; share of a promise that must come true
-UNKNOWN = -1.0  # coupling before the test
+UNKNOWN, SWEEP_ROOM = -1.0, 1.3  # coupling before the test; room that a later sweep needs, in its own length
 PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT = 2.0, 0.4, 0.8  # see `draw_kind` and `propose`
 KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior rate of success
     ("near", 0.25, False, 0.25),
@@ -127,8 +127,9 @@ class Shape:
             self.take_moments(g)
         elif self.kind == SWEEP:
             self.take_profiles(g, finite)
-        if self.noise > NOISY and f < self.base_f:  # with noise there are no bottoms, only better points
-            self.base, self.base_f = self.q, f
+        surveying = self.mode == "escape" and self.kind not in range(SWEEP)  # from the base, which must stay
+        if self.noise > NOISY and f < self.base_f and not surveying:  # with noise any better point is a bottom
+            self.base, self.base_f, self.base_g = self.q, f, g
         if self.age >= self.horizon:  # eq. dp_next_event_time
             self.begin(f, g, finite)
         q, p = {"settle": self.settle, "refine": self.refine, "escape": self.escape}[self.mode](g)
@@ -384,7 +385,7 @@ class Shape:
         weight = self.trials + PRIOR_WEIGHT
         mean = (self.successes + PRIOR_WEIGHT * np.array([prior for *_, prior in KINDS])) / weight
         lean = np.where((np.arange(len(KINDS)) == SETTLE) & (self.noise > NOISY), NOISY_LEAN, 0.0)
-        pays = self.is_sum and self.budget - self.calls > 1.3 * self.sweep_length
+        pays = self.is_sum and self.budget - self.calls > SWEEP_ROOM * self.sweep_length
         lean[SWEEP] = -np.inf if not pays else 0.0 if self.sweep else np.inf
         return int(np.argmax(mean + np.sqrt(mean * (1 - mean) / (weight + 1)) * normals + lean))
 

@@ -243,6 +243,7 @@ THRESHOLDS = {
     "SWEEP": 5,
     "SWEEP_LONG": 40.0,
     "SWEEP_MOST": 0.3,
+    "SWEEP_ROOM": 9.0,
     "SWEEP_SHARE": 0.35,
     "TESTED_RUN": 300.0,
     "TEST_LEAST": 1.0,

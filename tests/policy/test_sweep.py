@@ -37,7 +37,6 @@ def swept(fun, base: np.ndarray, readings: int) -> tuple[np.ndarray, float, np.n
 
     blank = Sweep.blank(first.q).opened(jnp.asarray(float(readings)), yes)
     sweep, path = jax.lax.scan(go_on, blank, length=readings)
-    assert not sweep.active
     lowest, promise = sweep.lowest(first.q, first.g)
     return np.asarray(lowest), float(promise), np.asarray(path)
 

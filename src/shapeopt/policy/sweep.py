@@ -104,10 +104,6 @@ class Sweep(eqx.Module):
         """A new sweep, where `active`; its first reading sets what is kept per coordinate."""
         return replace(self, steps=jnp.where(active, 0.0, self.steps), length=jnp.where(active, length, self.length))
 
-    @property
-    def active(self) -> Flag:
-        return self.steps < self.length
-
     def target(self, base: Vector, lower: Vector, upper: Vector) -> Vector:
         """Where the next reading of the path is."""
         width = upper - lower

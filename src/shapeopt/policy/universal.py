@@ -48,6 +48,7 @@ FOREVER = 2**30
 COUPLED = 0.35  # coupling above which f is not taken for a sum over many coordinates; less over few: see `_is_sum`
 TESTED_RUN = 44.0  # least readings of a run in which that is tested
 UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
+SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
 KEPT = 0.3  # share of a sweep's promise that must come true
 UNKNOWN = -1.0  # coupling before the test
 
@@ -148,12 +149,22 @@ class UniversalPolicy(AbstractProvidentPolicy):
         gap = line.f - state.base_f
         quadratic = -0.5 * jnp.dot(line.g, state.base - line.q)  # f - f(bottom) of a quadratic with its bottom there
         alike = line.accepted & (jnp.abs(gap - quadratic) <= SAME_BASIN * jnp.abs(gap))
-        lower = (state.noise > NOISY) & (plant.f < state.base_f)  # with noise there are no bottoms, only better points
+        escaped = action.mode == Mode.ESCAPE
+        sweeping = escaped & (state.kind == SWEEP)
+        surveying = sweeping | (escaped & (state.kind < 0))  # from the base, which must stay where it is
+        lower = (state.noise > NOISY) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
-        base, base_f = jnp.where(lower, plant.q, state.base), jnp.where(lower, plant.f, state.base_f)
-        sweeping = (action.mode == Mode.ESCAPE) & (state.kind == SWEEP)
         sweep = state.sweep.observed(plant, state.base, state.base_g, sweeping)
-        return replace(state, line=line, drift=drift, sweep=sweep, same=same, base=base, base_f=base_f)
+        return replace(
+            state,
+            line=line,
+            drift=drift,
+            sweep=sweep,
+            same=same,
+            base=jnp.where(lower, plant.q, state.base),
+            base_f=jnp.where(lower, plant.f, state.base_f),
+            base_g=jnp.where(lower, plant.g, state.base_g),
+        )
 
     def notice(self, state: UniversalState, plant: Plant, action: StageAction) -> Signals:
         """Nothing: every sign that ends a stage is judged together with the step."""
@@ -284,7 +295,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         draws = draw(state.key, state.escapes, size, len(KINDS), plant.q.dtype)
         lean = jnp.where((state.noise > NOISY) & (jnp.arange(len(KINDS)) == SETTLE), NOISY_LEAN, 0.0)
         length = sweep_length(state.readings)
-        pays = _is_sum(state, plant) & ((1.0 - plant.spent) * state.readings > 1.3 * length)
+        pays = _is_sum(state, plant) & ((1.0 - plant.spent) * state.readings > SWEEP_ROOM * length)
         never = state.sweep.steps == 0
         lean = jnp.where(
             jnp.arange(len(KINDS)) == SWEEP, jnp.where(pays, jnp.where(never, jnp.inf, 0.0), -jnp.inf), lean
