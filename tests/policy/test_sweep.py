@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shapeopt
+from shapeopt.policy import UniversalPolicy
 from shapeopt.policy.base import Plant
 from shapeopt.policy.draws import draw
 from shapeopt.policy.moves import KINDS
@@ -122,3 +123,14 @@ def test_a_short_run_is_not_tested():
     result = shapeopt.minimize(lambda x: jnp.sum(x**2), np.full(6, 3.0), bounds=(-5.0, 5.0), budget=43)
     tested = shapeopt.minimize(lambda x: jnp.sum(x**2), np.full(6, 3.0), bounds=(-5.0, 5.0), budget=44)
     assert result.events[1].mode != "escape" and tested.events[1].mode == "escape"
+
+
+def test_the_path_of_a_sweep_stays_in_place_where_noise_makes_every_better_point_the_base():
+    shape = shapeopt.Shape(bounds=[(-5.0, 5.0)] * D, budget=200, policy=UniversalPolicy(sigma=0.1))
+    places, read = [], jax.jit(jax.value_and_grad(ripples))
+    while shape.left:
+        places.append(shape.ask())
+        shape.tell(places[-1], *read(places[-1]))
+    steps = np.diff(np.asarray(places), axis=0) % 10.0
+    even = np.abs(steps - 10.0 / 65.0).max(axis=1) < 1e-9
+    assert even.sum() >= 63  # the 64 readings of a sweep, one after the other
