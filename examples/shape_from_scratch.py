@@ -2,8 +2,9 @@
 
 The plant (q, p) only ever moves by the port-Hamiltonian step `ph_step`; a stage is a limit of it. REFINE: all momentum
 is dissipated and M is a secant Hessian, hence a quasi-Newton step. ESCAPE: all momentum is dissipated and M = h^2 kappa
-I, hence a step onto the anchor. SETTLE: momentum is kept, and averages ripples and noise. A run begins with a test: is
-f a sum over coordinates? If so, a sweep through the box, a stage of escapes, finds where each coordinate is lowest.
+I, hence a step onto the anchor. SETTLE: momentum is kept, and averages noise. A run begins with a test: is f a sum over
+coordinates? If so, a sweep through the box, a stage of escapes, finds where each coordinate is lowest. Forces that do
+not fit the values are read twice; if they are noisy, basins are settled in instead of refined.
 
 Labels behind `#` are the paper's; docs/notation.md lists them. Left out of the library's version: learned heads (zero
 while untrained), the energy ledger, visits of a basin, coordinates without bounds. tests/test_from_scratch.py holds
@@ -18,7 +19,7 @@ import numpy as np
 
 REACH, H, PAIRS, BASINS = 5.0, 0.05, 12, 16  # half-width of the box inside; h of a step; sizes of the two memories
 ARMIJO, CURVATURE_FLOOR, SHORTEST = 1e-4, 1e-10, 1e-4  # enough decrease; enough curvature; a line this short failed
-STRETCH, FIRST_STEP = 4.0, 0.1  # growth of the step on negative curvature; length of the very first step, per sqrt(d)
+STRETCH, FIRST_STEP = 4.0, 1.0  # growth of the step on negative curvature; length of the very first step, per sqrt(d)
 RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, per sqrt(d)
 CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE, HOPE, HOPE_AGE = (
     1e-9,
@@ -29,8 +30,11 @@ CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE, HOPE, HOPE_AGE = (
     3,
 )  # when a basin is left; see `judge`
 SAME_BASIN, SAME_BASIN_TWICE, BASIN_RADIUS = 0.1, 2, 0.05  # when two basins are one: by value and force, by distance
-SETTLE_SHARE, BETA, FORGET, POOLED, STEP, COOLED = 0.15, 0.9, 0.9, 0.5, 0.5, 0.05  # see `settle`
-NOISY_MISMATCH, SUSPICION, NOISY, NOISY_LEAN, NOISY_STEP = 0.2, 0.3, 0.5, 0.3, 0.5  # how noise is noticed; what it does
+SETTLE_SHARE, SETTLE_HOP, SETTLE_LEAST = 0.3, 0.05, 8.0  # of the readings, for a settle stage; after a move; least
+BETA, FORGET, POOLED, STEP, LARGEST_STEP = 0.8, 0.95, 0.5, 0.03, 1.0  # see `settle`
+PATH, PATH_AGE, DAMPING, LARGEST_CHANGE = 0.15, 3, 20.0, 0.3  # how the step of `settle` follows the forces
+MISMATCH, SAME_FORCE, NOISY, WORTH, NOISE_IN_OWN = 0.2, 1e3, 0.1, 0.3, 2.0  # when noise is looked for; what it does
+WIDER, NARROWER, WIDEST = 0.15, 0.05, 1.5  # how the radii of moves follow what became of them
 TESTED_RUN, TEST_STEP, TEST_SPREAD = (
     44.0,
     0.9,
@@ -50,7 +54,7 @@ KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior ra
     ("few far", 3.0, True, 0.15),
     ("difference", 0.1, False, 0.2),
     ("anywhere", 1.0, False, 0.15),
-    ("settle", 0.1, False, 1e-6),
+    ("settle", 0.0, False, 0.4),
     ("sweep", 0.1, False, 0.9),
 )
 DIFFERENCE, ANYWHERE, SETTLE, SWEEP = 6, 7, 8, 9
@@ -105,9 +109,9 @@ class Shape:
         self.base, self.base_f, self.base_g = self.q, np.inf, np.zeros(self.d)  # the best basin
         self.spread, self.coupling = 0.0, UNKNOWN if self.d > 1 else 0.0  # of values; how far f is from a sum
         self.points, self.values = [], []  # the archive of basins
-        self.kind, self.escapes, self.noise = "opening", 0, 0.0  # the last: suspicion that forces are noisy
+        self.kind, self.escapes, self.left_f = "opening", 0, np.inf  # the last: base_f when a basin was last left
+        self.sigma, self.eta, self.widening = UNKNOWN, STEP, 0.0  # noise; step of `settle`; log factor of all radii
         self.successes, self.trials = np.zeros(len(KINDS)), np.zeros(len(KINDS))
-        self.settle_length = max(8.0, SETTLE_SHARE * budget)
         usual = np.clip(SWEEP_SHARE * budget, SWEEP_SHORT, SWEEP_LONG)
         self.sweep_length = int(min(usual, max(SWEEP_MOST * budget, SWEEP_FINE)))
         self.log = []  # of every basin that was left: (call, cause, value, kind of the escape)
@@ -128,7 +132,7 @@ class Shape:
         elif self.kind == SWEEP:
             self.take_profiles(g, finite)
         surveying = self.mode == "escape" and self.kind not in range(SWEEP)  # from the base, which must stay
-        if self.noise > NOISY and f < self.base_f and not surveying:  # with noise any better point is a bottom
+        if self.noisy and f < self.base_f and not surveying:  # with noise any better point is a bottom
             self.base, self.base_f, self.base_g = self.q, f, g
         if self.age >= self.horizon:  # eq. dp_next_event_time
             self.begin(f, g, finite)
@@ -153,6 +157,13 @@ class Shape:
                 return None
         if came_by == "refine":  # the first basin has had its share of the readings
             self.base, self.base_f, self.base_g = self.line.q, self.line.f, self.line.g
+            if self.sigma == UNKNOWN and self.line.mismatch > MISMATCH:
+                return self.go_to("check", self.base)
+        if came_by == "check" and finite:
+            sigma = np.sqrt(np.mean((g - self.base_g) ** 2) / 2)
+            height = max(self.spread, abs(self.line.start - self.line.f), abs(self.base_f))
+            self.sigma = sigma if sigma * REACH > SAME_FORCE * np.finfo(float).eps * height else 0.0
+            self.base_g = 0.5 * (g + self.base_g)
         if came_by == "test":
             self.coupling = self.coupling_of(g, finite)
         if came_by == "lowest":
@@ -162,19 +173,27 @@ class Shape:
             if self.escapes > 0:
                 self.trials[SWEEP] += 1
                 self.successes[SWEEP] += kept
-        if came_by in ("opening", "refine") and self.coupling == UNKNOWN:
+        long_enough = self.budget >= TESTED_RUN
+        if came_by in ("opening", "refine", "check") and self.coupling == UNKNOWN and long_enough:
             return self.go_to("test", self.tentative_place(self.draws(self.escapes)))
-        if came_by in ("opening", "refine", "test") and self.is_sum:
+        if (came_by in ("opening", "refine", "test") or (came_by == "check" and self.sweep is None)) and self.is_sum:
             return self.open_sweep()
         if came_by == SWEEP:
             return self.go_to("lowest", self.lowest_place())
-        if came_by == SETTLE and finite:
-            self.mode, self.horizon, self.steps, self.moments = "settle", int(self.settle_length), 0, np.zeros(self.d)
-            self.eta = STEP * (NOISY_STEP * (1 - self.calls / self.budget) ** 2 if self.noise > NOISY else 1.0)
+        if self.noisy and came_by in ("test", "lowest", "check") and not better:
+            return self.go_to(SETTLE, self.base)
+        if self.noisy and came_by != "settle" and finite:
+            share = SETTLE_SHARE if came_by == SETTLE or self.escapes == 0 else SETTLE_HOP
+            self.mode, self.horizon = "settle", int(max(share * self.budget, SETTLE_LEAST))
+            self.steps, self.moments, self.path = 0, np.zeros(self.d), np.zeros(self.d)
             return self.take_moments(g)
-        if came_by in ("test", "lowest") and self.escapes == 0 and not better:
+        if came_by in ("test", "lowest", "check") and self.escapes == 0 and not better:
             return self.resume_line()
         return self.open_line(f, g)
+
+    @property
+    def noisy(self) -> bool:
+        return np.isfinite(self.base_f) and self.sigma > NOISY * np.sqrt(np.mean(self.base_g**2))
 
     def resume_line(self) -> None:
         """Nothing better was found: the next trial is placed on the line down the incumbent's force."""
@@ -185,10 +204,10 @@ class Shape:
     def open_line(self, f: float, g: Vector) -> None:
         """A basin to refine; trials are at q + t move."""
         self.mode, self.horizon, self.same = "refine", np.inf, 0
-        first = FIRST_STEP * np.sqrt(self.d) / max(np.linalg.norm(g), np.finfo(float).tiny)
+        first = FIRST_STEP * np.sqrt(self.d) / max(np.linalg.norm(g), 100 * np.finfo(float).tiny)
         gamma = self.line.gamma if self.line else first  # B = I / gamma at first: the last basin's scale, within reason
         gamma, pairs = np.clip(gamma, 1e-3 * first, 10 * first), deque(maxlen=min(PAIRS, self.d + 2))
-        self.line = SimpleNamespace(q=self.q, f=f, g=g, t=1.0, accepted=True, gamma=gamma, pairs=pairs)
+        self.line = SimpleNamespace(q=self.q, f=f, g=g, t=1.0, accepted=True, gamma=gamma, pairs=pairs, start=f)
         self.line.stretch, self.line.radius, self.line.age, self.line.mismatch = 1.0, RADIUS, 0, 0.0
 
     def go_to(self, kind: int | str, anchor: Vector, readings: int = 1) -> None:
@@ -213,8 +232,10 @@ class Shape:
         told = count >= LEAST_LEFT and before @ before > 0
         if told:
             factor = np.clip(g[left] @ before / (before @ before), LEAST_FACTOR, LARGEST_FACTOR)
+        noise = max(self.sigma, 0.0) ** 2  # the base, read twice, has half of it
         others = np.sum((g[left] - factor * before) ** 2) / max(count - told, 1)
-        own = np.sum((g - self.base_g)[~left] ** 2) / max(self.d - count, 1)
+        others = max(others - (1 + 0.5 * factor**2) * noise, 0.0)
+        own = np.sum((g - self.base_g)[~left] ** 2) / max(self.d - count, 1) - NOISE_IN_OWN * noise
         return np.sqrt(others / own) if finite and count > 0 and own > 0 else np.inf
 
     @property
@@ -311,14 +332,22 @@ class Shape:
         return ph_step(self.q, self.p, g, lambda v: v / (H**2 * kappa), 1.0, target + g / kappa, kappa, -REACH, REACH)
 
     def take_moments(self, g: Vector) -> None:
+        """The step grows while forces add up to a longer path than random ones would, and falls while they cancel."""
         self.steps, self.moments = self.steps + 1, FORGET * self.moments + (1 - FORGET) * g**2
-
-    def settle(self, g: Vector) -> tuple[Vector, Vector]:
-        """zeta = 1 - beta and a diagonal M from the force's second moments: steps of about eta, which falls."""
         moments = self.moments / (1 - FORGET**self.steps)
         moments = POOLED * np.mean(moments) + (1 - POOLED) * moments
-        eta = self.eta * COOLED ** min(self.steps / self.settle_length, 1.0)
-        inverse_mass = eta * (1 - BETA) / H**2 / np.sqrt(np.where(moments > 0, moments, 1.0))
+        self.force_scale = np.sqrt(np.where(moments > 0, moments, 1.0))
+        force = g / self.force_scale / np.sqrt(self.d)
+        self.path = (1 - PATH) * self.path + np.sqrt(PATH * (2 - PATH)) * force
+        if self.steps > PATH_AGE:
+            square = self.path @ self.path / (1 - (1 - PATH) ** (2 * self.steps))
+            change = np.exp(np.clip((square - 1) / DAMPING, -LARGEST_CHANGE, LARGEST_CHANGE))
+            self.eta = min(self.eta * change, LARGEST_STEP)
+
+    def settle(self, g: Vector) -> tuple[Vector, Vector]:
+        """zeta = 1 - beta and a diagonal M from the force's second moments: steps of about eta."""
+        eta = self.eta * (self.horizon + 1 - self.steps) / (self.horizon + 1)
+        inverse_mass = eta * (1 - BETA) / H**2 / self.force_scale
         zeta = 1 - BETA if self.steps > 1 else 1.0
         return ph_step(self.q, self.p, g, lambda v: inverse_mass * v, zeta, self.q, 0.0, -REACH, REACH)
 
@@ -332,7 +361,7 @@ class Shape:
         unseen = ROUND_OFF * epsilon * abs(line.f)
         if line.accepted and (tiny or promise <= unseen or (line.age > 0 and promise <= CONVERGED * self.spread)):
             return "converged"
-        if not line.accepted and (line.t < SHORTEST or promise <= unseen):
+        if self.noisy or (not line.accepted and (line.t < SHORTEST or promise <= unseen)):
             return "stall"
         if self.escapes > 0 and line.f + unseen >= self.base_f and self.same >= SAME_BASIN_TWICE:
             return "revisit"
@@ -341,27 +370,31 @@ class Shape:
     def leave(self, g: Vector, cause: str) -> tuple[Vector, Vector]:
         """Credit the escape that led here, write the basin to the archive, draw the next escape and make it."""
         line, unseen = self.line, ROUND_OFF * np.finfo(float).eps * abs(self.line.f)
-        better = line.f + unseen < self.base_f
+        noisy, fall = self.noisy, self.left_f - min(line.f, self.base_f)  # noise lets the base move before that
+        better = fall > unseen
         if self.kind in range(len(KINDS)):
             self.trials[self.kind] += 1
-            self.successes[self.kind] += better
-        gain = abs(line.f - self.base_f) if self.escapes > 0 and np.isfinite([line.f, self.base_f]).all() else 0.0
+            self.successes[self.kind] += better and (not noisy or fall > WORTH * self.spread)
+            if self.kind < DIFFERENCE and not noisy:
+                change = WIDER if cause == "revisit" else 0.0 if better else -NARROWER
+                self.widening = np.clip(self.widening + change, -WIDEST, WIDEST)
+        gain = (fall if better else abs(line.f - self.base_f)) if self.escapes > 0 else np.inf
+        gain = gain if np.isfinite(gain) else 0.0
         gain = gain if gain > unseen + SAME_VALUE * self.spread else self.spread
         self.spread = self.spread**0.8 * gain**0.2 if self.spread > 0 else gain
-        if better:
+        if line.f + unseen < self.base_f:
             self.base, self.base_f, self.base_g = line.q, line.f, line.g
+        self.left_f = self.base_f
         if np.isfinite(line.f):
             self.write(line.q, line.f)  # eq. dp_memory_write_rule
         draws = self.draws(self.escapes)
         kind = self.draw_kind(draws.kinds)
-        round_off = 100 * unseen
-        if cause == "stall" and line.mismatch > NOISY_MISMATCH and -line.t * (line.g @ line.move) > round_off:
-            self.noise = min(self.noise + SUSPICION, 1.0)
-        elif self.noise <= NOISY:
-            self.noise = max(self.noise - 0.1 * SUSPICION, 0.0)
+        suspect = cause == "stall" and self.sigma == UNKNOWN and line.mismatch > MISMATCH
         self.escapes, self.age = self.escapes + 1, 0
         self.log.append((self.calls, cause, line.f, KINDS[kind][0]))
-        if self.coupling == UNKNOWN and self.budget >= TESTED_RUN and np.isfinite(self.base_f):
+        if suspect and -line.t * (line.g @ line.move) > 100 * unseen:
+            self.go_to("check", self.base)
+        elif self.coupling == UNKNOWN and self.budget >= TESTED_RUN and np.isfinite(self.base_f):
             self.go_to("test", self.tentative_place(draws))
         elif kind == SWEEP:
             self.open_sweep()
@@ -384,7 +417,7 @@ class Shape:
         """Thompson sampling: the kind whose rate of success, drawn from what is known of it, is the highest."""
         weight = self.trials + PRIOR_WEIGHT
         mean = (self.successes + PRIOR_WEIGHT * np.array([prior for *_, prior in KINDS])) / weight
-        lean = np.where((np.arange(len(KINDS)) == SETTLE) & (self.noise > NOISY), NOISY_LEAN, 0.0)
+        lean = np.where((np.arange(len(KINDS)) == SETTLE) & (not self.noisy), -np.inf, 0.0)
         pays = self.is_sum and self.budget - self.calls > SWEEP_ROOM * self.sweep_length
         lean[SWEEP] = -np.inf if not pays else 0.0 if self.sweep else np.inf
         return int(np.argmax(mean + np.sqrt(mean * (1 - mean) / (weight + 1)) * normals + lean))
@@ -396,7 +429,9 @@ class Shape:
         _, radius, few, _ = KINDS[kind]
         share = max(0.5 * self.d, 1.0) ** draws.share / self.d if few else 1.0  # log-uniform: one coordinate to half
         chosen = (draws.uniform < share) | (np.arange(self.d) == np.argmin(draws.uniform))
-        anchor = self.base + radius * np.exp(RADIUS_SPREAD * draws.radius) * np.where(chosen, draws.normal, 0.0)
+        anchor = self.base + radius * np.exp(RADIUS_SPREAD * draws.radius + self.widening) * np.where(
+            chosen, draws.normal, 0.0
+        )
         if kind == DIFFERENCE and len(self.points) >= 3:
             count = len(self.points)
             i, shift = int(draws.pair[0] * count), int(draws.pair[1] * (count - 1))

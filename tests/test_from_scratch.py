@@ -14,7 +14,7 @@ import pytest
 
 from shapeopt.core import REACH, Box
 from shapeopt.dynamics.secant import CURVATURE_FLOOR
-from shapeopt.oracles import AdjointOracle
+from shapeopt.oracles import AbstractOracle
 from shapeopt.policy import UniversalPolicy, drift, line, moves, sweep, universal
 from shapeopt.policy.draws import draw
 from shapeopt.rollout import rollout
@@ -55,12 +55,28 @@ def with_wrong_forces(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 class Case(NamedTuple):
-    """A pair (value, gradient) of x, and the sides of its box."""
+    """A pair (value, gradient) of x, the sides of its box, and the noise on its gradient."""
 
     fun: Callable
     d: int
     lower: float
     upper: float
+    sigma: float = 0.0
+
+
+class PerturbedOracle(AbstractOracle):
+    """A pair (value, gradient) whose gradient has noise that depends on the number of the reading alone."""
+
+    fun: Callable
+    sigma: jax.Array
+
+    @property
+    def cost(self) -> int:
+        return 1
+
+    def measure(self, q, key):
+        value, gradient = self.fun(q)
+        return value, gradient + self.sigma * jax.random.normal(key, q.shape, q.dtype)
 
 
 CASES = {
@@ -70,6 +86,8 @@ CASES = {
     "rosenbrock": Case(jax.value_and_grad(rosenbrock), 4, -5.0, 5.0),
     "not finite somewhere": Case(jax.value_and_grad(with_a_hole), 4, -5.0, 5.0),
     "forces that do not match": Case(with_wrong_forces, 4, -5.0, 5.0),
+    "noisy forces": Case(jax.value_and_grad(rosenbrock), 4, -2.0, 2.0, sigma=30.0),
+    "noisy forces of a sum": Case(jax.value_and_grad(rastrigin), 4, -5.0, 5.0, sigma=5.0),
     "a function of a sum": Case(jax.value_and_grad(root_of_rastrigin), 14, -5.0, 5.0),
     "rosenbrock, more pairs than are kept": Case(jax.value_and_grad(rosenbrock), 14, -2.0, 2.0),
 }
@@ -100,7 +118,8 @@ def library_runs(d: int) -> dict[str, Runs]:
     cases = [CASES[name] for name in names]
 
     def run(index: jax.Array, seed: jax.Array, nudge: jax.Array, x0: jax.Array, domain: Box) -> Any:
-        oracle = AdjointOracle(lambda x: jax.lax.switch(index, [case.fun for case in cases], x * (1.0 + nudge)))
+        fun = lambda x: jax.lax.switch(index, [case.fun for case in cases], x * (1.0 + nudge))  # noqa: E731
+        oracle = PerturbedOracle(fun, jnp.asarray([case.sigma for case in cases])[index])
         optimizer = ShapeOptimizer(UniversalPolicy(), record_energy=False)
         trace = rollout(optimizer, oracle, x0, domain, READINGS, jax.random.key(seed))
         return trace.steps.value, memory_of(trace.end.state.policy)
@@ -121,13 +140,13 @@ def library_runs(d: int) -> dict[str, Runs]:
 def memory_of(state: Any) -> jax.Array:
     """What the library's policy remembers; not where on its line it stands, which round-off decides at a bottom."""
     basin = state.line
-    numbers = (basin.f, basin.gamma, basin.radius, basin.mismatch, state.base_f, state.spread, state.noise)
+    numbers = (basin.f, basin.gamma, basin.radius, basin.mismatch, state.base_f, state.spread, state.sigma)
     return jnp.concatenate([jnp.stack(numbers), state.credit.trials, state.credit.successes, state.archive.values])
 
 
 def memory_of_example(shape: Any) -> np.ndarray:
     basin, empty = shape.line, [np.inf] * (UniversalPolicy().basins - len(shape.values))
-    numbers = (basin.f, basin.gamma, basin.radius, basin.mismatch, shape.base_f, shape.spread, shape.noise)
+    numbers = (basin.f, basin.gamma, basin.radius, basin.mismatch, shape.base_f, shape.spread, shape.sigma)
     return np.concatenate([numbers, shape.trials, shape.successes, shape.values, empty])
 
 
@@ -154,17 +173,26 @@ def library_draws(seed: int, d: int, escape: int) -> list[np.ndarray]:
     return [np.asarray(drawn) for drawn in draws]
 
 
+@cache
+def library_noise(seed: int, d: int) -> np.ndarray:
+    """Standard normal noise on every reading's gradient."""
+    _, noise_key = jax.random.split(jax.random.key(seed))
+    keys = jax.vmap(lambda i: jax.random.fold_in(noise_key, i))(jnp.arange(READINGS, dtype=jnp.int32))
+    return np.asarray(jax.vmap(lambda key: jax.random.normal(key, (d,), float))(keys))
+
+
 def example_run(example: ModuleType, name: str, seed: int, readings: int = READINGS) -> tuple[np.ndarray, Any]:
     """The values that the example reads from a start of the library's, with the library's draws; and the run itself."""
     case = CASES[name]
     x0 = library_runs(case.d)[name].starts[seed]
     draws = lambda escape: example.Draws(*library_draws(seed, case.d, escape))  # noqa: E731
     shape = example.Shape(x0, *sides_of(case), READINGS, draws)
+    noise = case.sigma * library_noise(seed, case.d)
     values = np.zeros(readings)
     for i in range(readings):
         value, gradient = readings_of(name)(shape.x)
         values[i] = value
-        shape.tell(float(value), np.asarray(gradient))
+        shape.tell(float(value), np.asarray(gradient) + noise[i])
     return values, shape
 
 
@@ -235,10 +263,15 @@ THRESHOLDS = {
     "CURVATURE_FLOOR": 0.5,
     "KEPT": 5.0,
     "LARGEST_FACTOR": 0.1,
+    "LARGEST_STEP": 0.02,
     "LEAST_FACTOR": 3.0,
     "LEAST_LEFT": 1,
-    "NOISY_MISMATCH": 0.9,
+    "MISMATCH": 0.9,
+    "NOISE_IN_OWN": 50.0,
+    "NOISY": 3.0,
+    "SAME_FORCE": 1e18,
     "SAME_VALUE": 0.3,
+    "SETTLE_LEAST": 100.0,
     "SHORTEST": 0.02,
     "SWEEP": 5,
     "SWEEP_LONG": 40.0,
@@ -248,6 +281,8 @@ THRESHOLDS = {
     "TESTED_RUN": 300.0,
     "TEST_LEAST": 1.0,
     "UNKNOWN": 0.1,
+    "WIDEST": 0.2,
+    "WORTH": 30.0,
 }
 
 

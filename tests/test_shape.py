@@ -142,9 +142,18 @@ def test_nan_at_the_start_is_survived():
 def test_exact_forces_are_never_taken_for_noisy_and_noisy_ones_are(dtype):
     clean = run(rastrigin, START.astype(dtype), 500).end.state.policy
     noisy = run(rastrigin, START, 500, oracle=NoisyOracle(ExactOracle(rastrigin), AdditiveNoise(5.0)))
-    assert clean.noise == 0.0
-    assert noisy.end.state.policy.noise > 0.5
+    assert clean.sigma <= 0.0
+    np.testing.assert_allclose(noisy.end.state.policy.sigma, 5.0, rtol=0.6)
     assert (noisy.steps.info.mode == Mode.SETTLE).any()
+
+
+def test_noise_that_is_given_is_measured_by_a_second_reading_of_the_start_and_none_is_believed():
+    told = run(rastrigin, START, 100, policy=UniversalPolicy(sigma=1.0))
+    np.testing.assert_allclose(told.steps.x[1], START, rtol=1e-14)
+    assert told.end.state.policy.sigma == 0.0  # the forces are exact after all
+    noisy = NoisyOracle(ExactOracle(rastrigin), AdditiveNoise(5.0))
+    trusting = run(rastrigin, START, 300, policy=UniversalPolicy(sigma=0.0), oracle=noisy)
+    assert not (trusting.steps.info.mode == Mode.SETTLE).any()
 
 
 def test_a_known_basin_is_left_before_it_is_refined_again():

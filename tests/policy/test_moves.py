@@ -7,7 +7,7 @@ import pytest
 
 from shapeopt.memory import Archive
 from shapeopt.policy.draws import draw
-from shapeopt.policy.moves import ANYWHERE, KINDS, SWEEP, Credit, propose
+from shapeopt.policy.moves import ANYWHERE, DIFFERENCE, KINDS, SETTLE, SWEEP, WIDEST, Credit, next_widening, propose
 
 D = 40
 LOWER, UPPER = np.full(D, -5.0), np.full(D, 5.0)
@@ -34,7 +34,7 @@ def anchors(kind, base, count=200):
 def test_anchors_stay_in_the_box_from_a_corner(kind):
     points = anchors(kind, 4.9 * jnp.ones(D))
     assert np.all((points >= -5.0) & (points <= 5.0)) and np.isfinite(points).all()
-    assert len(np.unique(points, axis=0)) == len(points)
+    assert len(np.unique(points, axis=0)) == (1 if kind == SETTLE else len(points))  # settling starts at the base
 
 
 @pytest.mark.parametrize("kind", [i for i, kind in enumerate(KINDS) if kind.few])
@@ -62,5 +62,16 @@ def test_a_kind_that_pays_is_drawn_more_often():
 def test_moves_are_centred_on_the_base_and_not_on_the_box(kind):
     points = anchors(kind, jnp.linspace(-2.0, 2.0, D))
     offsets = np.median(points, axis=0) - np.linspace(-2.0, 2.0, D)
-    assert np.abs(offsets).mean() < 0.3 * KINDS[kind].radius
+    assert np.abs(offsets).mean() < 0.3 * KINDS[kind].radius + 1e-12
     assert abs(np.polyfit(np.linspace(-2.0, 2.0, D), offsets, 1)[0]) < 0.15  # no pull that grows with the distance
+
+
+def test_moves_that_fall_back_widen_the_next_ones_and_others_than_near_and_far_do_not_count():
+    def after(kind: int, fell_back: bool, better: bool, start: float = 0.0) -> float:
+        flags = jnp.asarray(fell_back), jnp.asarray(better)
+        return float(next_widening(jnp.asarray(start), jnp.asarray(kind), *flags))
+
+    assert after(0, True, False) > 0 > after(0, False, False)
+    assert after(0, False, True) == 0.0
+    assert after(0, True, False, WIDEST) == WIDEST
+    assert all(after(kind, True, False) == 0.0 for kind in (-1, DIFFERENCE, ANYWHERE, SETTLE, SWEEP))

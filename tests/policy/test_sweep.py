@@ -42,13 +42,25 @@ def swept(fun, base: np.ndarray, readings: int) -> tuple[np.ndarray, float, np.n
     return np.asarray(lowest), float(promise), np.asarray(path)
 
 
+def test_noise_that_is_known_is_not_taken_for_coupling():
+    base, keys = reading(ripples, jnp.asarray(START)), jax.random.split(jax.random.key(1), 2)
+    draws = draw(jax.random.key_data(keys[0]), jnp.asarray(0), D, len(KINDS), jnp.dtype(float))
+    first, second, third = 20.0 * jax.random.normal(keys[1], (3, D))
+    base_g = base.g + 0.5 * (first + second)
+    there = reading(ripples, tentative_place(base.q, base_g, draws, base.lower, base.upper))
+    noisy = there._replace(g=there.g + third)
+    unaware, aware = (float(coupling_of(base.q, base_g, noisy, jnp.asarray(sigma))) for sigma in (0.0, 20.0))
+    assert unaware > 0.2 > 2.0 * aware
+
+
 def couplings(fun) -> np.ndarray:
     """What tests from twenty starts say."""
 
     def one(key: jax.Array) -> jax.Array:
         base = reading(fun, jax.random.uniform(key, (D,), minval=-5.0, maxval=5.0))
         draws = draw(jax.random.key_data(key), jnp.asarray(0), D, len(KINDS), jnp.dtype(float))
-        return coupling_of(base.q, base.g, reading(fun, tentative_place(base.q, base.g, draws, base.lower, base.upper)))
+        place = tentative_place(base.q, base.g, draws, base.lower, base.upper)
+        return coupling_of(base.q, base.g, reading(fun, place), jnp.zeros(()))
 
     return np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(0), 20)))
 

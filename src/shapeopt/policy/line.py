@@ -18,7 +18,7 @@ from .base import Plant
 
 ARMIJO = 1e-4  # Nocedal and Wright, section 3.1
 STRETCH = 4.0  # growth of the step on negative curvature; More and Thuente's extrapolation limit
-FIRST_STEP = 0.1  # length of a run's first step per sqrt(d), where the box is 10 wide
+FIRST_STEP = 1.0  # length of a run's first step per sqrt(d), where the box is 10 wide
 RADIUS = 1.0  # the same for the longest first step of a basin; doubled or more by each accepted trial
 RADIUS_GROWTH = 2.5
 RADIUS_MAX = 10.0
@@ -69,7 +69,7 @@ class Line(eqx.Module):
         """A new basin at the plant, where `active`; the last basin's curvature scale is the first guess of its own."""
         dtype = plant.q.dtype
         size = jnp.sqrt(jnp.asarray(plant.q.size, dtype))
-        first = FIRST_STEP * size / jnp.maximum(jnp.linalg.norm(plant.g), jnp.finfo(dtype).tiny)
+        first = FIRST_STEP * size / jnp.maximum(jnp.linalg.norm(plant.g), 100.0 * jnp.finfo(dtype).tiny)
         pick = lambda new, old: jnp.where(active, new, old)  # noqa: E731
         return replace(
             self,

@@ -35,20 +35,24 @@ KINDS = (
     Kind("few far", 3.0, True, 0.15),
     Kind("difference", 0.1, False, 0.2),
     Kind("anywhere", 1.0, False, 0.15),
-    Kind("settle", 0.1, False, 1e-6),
+    Kind("settle", 0.0, False, 0.4),
     Kind("sweep", 0.1, False, 0.9),
 )
 DIFFERENCE, ANYWHERE, SETTLE, SWEEP = 6, 7, 8, 9
 
 
 class Station(enum.IntEnum):
-    """What stands in place of a kind where none was drawn: the first reading, the test for a sum, a sweep's end."""
+    """What stands in place of a kind where none was drawn: the first reading, the test for a sum, a sweep's end, and a
+    second reading of the base, which shows whether forces are noisy."""
 
     OPENING = -1
     TEST = -2
     LOWEST = -3
+    CHECK = -4
 
 
+WIDER, NARROWER = 0.15, 0.05  # change of the log radius after a move that fell back, and one that led to a worse basin
+WIDEST = 1.5  # largest change of the log radius in all
 PRIOR_WEIGHT = 2.0  # how many trials the prior is worth
 RADIUS_SPREAD = 0.4  # standard deviation of the log radius
 DIFFERENCE_WEIGHT = 0.8  # as differential evolution's F
@@ -77,6 +81,18 @@ class Credit(eqx.Module):
         mean = (self.successes + PRIOR_WEIGHT * prior) / weight
         spread = jnp.sqrt(mean * (1.0 - mean) / (weight + 1.0))
         return jnp.argmax(mean + spread * normals + bias).astype(jnp.int32)
+
+
+def next_widening(
+    widening: Float[Array, ""], kind: Int[Array, ""], fell_back: Bool[Array, ""], better: Bool[Array, ""]
+) -> Float[Array, ""]:
+    """The log of what all radii are multiplied by, after a move of this kind from the base.
+
+    Moves that fall back into the basin they left were too short, others perhaps too long: as the step size of SciPy's
+    basinhopping, but told by the basin instead of by the value.
+    """
+    change = jnp.where(fell_back, WIDER, jnp.where(better, 0.0, -NARROWER))
+    return jnp.where((kind >= 0) & (kind < DIFFERENCE), jnp.clip(widening + change, -WIDEST, WIDEST), widening)
 
 
 def propose(

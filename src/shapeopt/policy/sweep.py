@@ -27,6 +27,7 @@ TEST_SPREAD = 0.4  # standard deviation of its logarithm
 TEST_LEAST = 1e-6  # least move that counts as one
 LEAST_LEFT = 4  # untouched coordinates from which on a common factor of their forces is told from a change
 LEAST_FACTOR, LARGEST_FACTOR = 0.2, 5.0  # bounds of such a factor
+NOISE_IN_OWN = 2.0  # variances of noise that a change of force must pass to tell of anything; 1.5 are in it
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG = 0.12, 64.0, 128.0  # of a run's readings; within these bounds
 SWEEP_FINE = 32.0  # readings below which ripples of a tenth of the box are lost
 SWEEP_MOST = 0.45  # share of a short run that a sweep may take, if that is not below the line above
@@ -52,11 +53,11 @@ def tentative_place(base: Vector, base_g: Vector, draws: Draws, lower: Vector, u
     return jnp.clip(jnp.where(inside, base + move, base - move), lower, upper)
 
 
-def coupling_of(base: Vector, base_g: Vector, plant: Plant) -> Scalar:
+def coupling_of(base: Vector, base_g: Vector, plant: Plant, sigma: Scalar) -> Scalar:
     """How much a move of some coordinates changed the force on the others, per change of the force on themselves.
 
     0 for a sum, about 1 for a sum in turned axes. If f is a function of a sum, the others' forces change by one common
-    factor, which is taken out.
+    factor, which is taken out. So is noise of standard deviation `sigma`, which the base, read twice, has half of.
     """
     moved = jnp.abs(plant.q - base) > TEST_LEAST  # a placement is exact to round-off only
     left = jnp.where(moved, 0.0, 1.0).astype(base.dtype)
@@ -64,8 +65,11 @@ def coupling_of(base: Vector, base_g: Vector, plant: Plant) -> Scalar:
     along, before = jnp.dot(left * plant.g, base_g), jnp.dot(left * base_g, base_g)
     told = (count >= LEAST_LEFT) & (before > 0)
     factor = jnp.where(told, jnp.clip(along / jnp.where(before > 0, before, 1.0), LEAST_FACTOR, LARGEST_FACTOR), 1.0)
+    noise = jnp.maximum(sigma, 0.0) ** 2
     others = jnp.sum(left * (plant.g - factor * base_g) ** 2) / jnp.maximum(count - told.astype(count.dtype), 1.0)
+    others = jnp.maximum(others - (1.0 + 0.5 * factor**2) * noise, 0.0)
     own = jnp.sum((1.0 - left) * (plant.g - base_g) ** 2) / jnp.maximum(base.size - count, 1.0)
+    own = own - NOISE_IN_OWN * noise
     tells = plant.finite & (count > 0) & (own > 0)
     return jnp.where(tells, jnp.sqrt(others / jnp.where(tells, own, 1.0)), jnp.inf)
 

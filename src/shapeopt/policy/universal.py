@@ -1,8 +1,8 @@
 """The `universal` policy: any dimension, no training needed (design §4).
 
 Untrained it is a quasi-Newton basin hopper that leaves a basin as soon as it is known, or can't pay: refine with a
-secant metric, escape by a kind of move drawn by what each has earned, settle by momentum where forces are rippled or
-noisy. All decisions are ratios, so f -> a f + b changes nothing.
+secant metric, escape by a kind of move drawn by what each has earned. Forces that do not fit the values are read twice;
+if they are noisy, settle by momentum instead of refining. All decisions are ratios: f -> a f + b changes nothing.
 """
 
 from dataclasses import replace
@@ -19,12 +19,12 @@ from ..events import Signals, StageAction
 from ..memory import Archive
 from .base import AbstractProvidentPolicy, Drive, Plant
 from .draws import draw
-from .drift import STEP, Drift
+from .drift import Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
-from .moves import KINDS, SETTLE, SWEEP, Credit, Station, propose
+from .moves import KINDS, SETTLE, SWEEP, Credit, Station, next_widening, propose
 from .sweep import Sweep, coupling_of, sweep_length, tentative_place
-from .universal_state import UniversalState, coordinate_features, run_features
+from .universal_state import UniversalState, coordinate_features, noise_share, run_features
 
 Scalar = Float[Array, ""]
 Flag = Bool[Array, ""]
@@ -38,19 +38,18 @@ HOPE_AGE = 3  # steps before the prediction is trusted
 SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
 SAME_BASIN_TWICE = 2  # in how many steps in a row
 BASIN_RADIUS = 0.05  # distance per sqrt(d) below which two bottoms are one
-SETTLE_SHARE = 0.15  # of the budget, for one settle stage
-NOISY_MISMATCH = 0.2  # mismatch of values and forces at which a stalled line speaks of noise
-NOISY = 0.5  # level of suspicion at which a run counts as noisy
-NOISY_LEAN = 0.3  # added to the sampled success rate of settling, once noise is known
-SUSPICION = 0.3  # how much a line that only noise explains adds to it; every other basin takes a tenth of that away
-NOISY_STEP = 0.5  # drift's first step once noise is known, as a share of the usual one; it falls with the budget left
+SETTLE_SHARE, SETTLE_HOP, SETTLE_LEAST = 0.3, 0.05, 8.0  # share of the readings for a settle stage; after a move; least
+MISMATCH = 0.2  # of values and forces at which the base is read again
+SAME_FORCE = 1e3  # ulps of f: less than this is the work, along the box, of forces that differ by round-off alone
+NOISY = 0.1  # noise as a share of the force at the base at which basins are settled in, not refined
+WORTH = 0.3  # gain, as a share of the spread, that counts as one where there is noise
 FOREVER = 2**30
 COUPLED = 0.35  # coupling above which f is not taken for a sum over many coordinates; less over few: see `_is_sum`
 TESTED_RUN = 44.0  # least readings of a run in which that is tested
 UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
 SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
 KEPT = 0.3  # share of a sweep's promise that must come true
-UNKNOWN = -1.0  # coupling before the test
+UNKNOWN = -1.0  # coupling before the test, noise before the check
 
 
 class StageMetric(AbstractMetric):
@@ -133,7 +132,9 @@ class UniversalPolicy(AbstractProvidentPolicy):
             credit=Credit.blank(dtype),
             kind=jnp.asarray(Station.OPENING, jnp.int32),
             archive=Archive.empty(self.basins, q.size, dtype),
-            noise=real(1.0 if self.sigma else 0.0),
+            left_f=real(jnp.inf),
+            widening=real(0.0),
+            sigma=real(0.0 if self.sigma == 0 else UNKNOWN),
             escapes=jnp.zeros((), jnp.int32),
             reach=real(REACH),
             readings=real(budget),
@@ -152,7 +153,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         escaped = action.mode == Mode.ESCAPE
         sweeping = escaped & (state.kind == SWEEP)
         surveying = sweeping | (escaped & (state.kind < 0))  # from the base, which must stay where it is
-        lower = (state.noise > NOISY) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
+        lower = _is_noisy(state) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
         sweep = state.sweep.observed(plant, state.base, state.base_g, sweeping)
         return replace(
@@ -173,26 +174,28 @@ class UniversalPolicy(AbstractProvidentPolicy):
     def begin(
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[UniversalState, StageAction]:
-        """The first basin leads to the test for a sum when it has had its share of the readings; the test to a sweep or
-        back; a sweep to the lowest place of each coordinate; every other escape to refining, or to settling first where
-        its kind asks for that."""
+        """The first basin leads to the test for a sum when it has had its share of the readings, by a second reading of
+        the base where forces do not fit the values; the test to a sweep or back; a sweep to the lowest place of each
+        coordinate; every other escape to refining, or to settling where forces are noisy."""
         escaped, clocked = action.mode == Mode.ESCAPE, action.mode == Mode.REFINE
-        opens, tested, lowered = (escaped & (state.kind == station) for station in Station)
-        swept, settles = escaped & (state.kind == SWEEP), escaped & (state.kind == SETTLE) & plant.finite
-        state = self._surveyed(state, plant, opens, tested, lowered, clocked)
+        opens, tested, lowered, checked = (escaped & (state.kind == station) for station in Station)
+        swept = escaped & (state.kind == SWEEP)
+        state = self._surveyed(state, plant, opens, tested, lowered, checked, clocked)
+        noisy, better = _is_noisy(state), plant.f < state.base_f
         granted, long_enough = UNTESTED * state.readings - UNTESTED_LESS, state.readings >= TESTED_RUN
         due = clocked | (opens & plant.finite & long_enough & (granted < 1.0))
-        tests = due & (state.coupling == UNKNOWN)
-        sweeps = (due | tested) & _is_sum(state, plant)
-        moves = tests | sweeps | swept
-
-        resumes = (tested | lowered) & (state.escapes == 0) & ~(plant.f < state.base_f)  # nothing better was found
-        line = state.line.opened(plant, ~(settles | moves | resumes) | opens).resumed(resumes & ~moves)
-        advice, full = state.advice, jnp.maximum(8.0, SETTLE_SHARE * state.readings)
-        length = full * jnp.exp(advice.log_settle_length)
-        slower = jnp.where(state.noise > NOISY, NOISY_STEP * (1.0 - plant.spent) ** 2, 1.0)
-        drift = state.drift.opened(STEP * jnp.exp(advice.log_settle_step) * slower, length, settles)
-        drift = drift.observed(plant, settles)
+        told = opens & plant.finite & bool(self.sigma)
+        checks = (state.sigma < 0) & (told | (clocked & (state.line.mismatch > MISMATCH)))
+        tests = (due | checked) & ~checks & (state.coupling == UNKNOWN) & long_enough
+        sweeps = (due | tested | (checked & (state.sweep.steps == 0))) & ~checks & _is_sum(state, plant)
+        returns = noisy & (tested | lowered | checked) & ~(better | tests | sweeps)
+        moves = checks | tests | sweeps | swept | returns
+        settles = escaped & noisy & plant.finite & ~moves
+        resumes = (tested | lowered | checked) & (state.escapes == 0) & ~(better | moves | settles)
+        line = state.line.opened(plant, ~(settles | moves | resumes) | opens).resumed(resumes)
+        share = jnp.where((state.kind == SETTLE) | (state.escapes == 0), SETTLE_SHARE, SETTLE_HOP)
+        length = jnp.maximum(SETTLE_LEAST, share * state.readings * jnp.exp(state.advice.log_settle_length))
+        drift = state.drift.opened(jnp.floor(length).astype(plant.q.dtype), settles).observed(plant, settles)
 
         sweep = state.sweep.opened(sweep_length(state.readings), sweeps)
         lowest, promise = sweep.lowest(state.base, state.base_g)
@@ -202,10 +205,18 @@ class UniversalPolicy(AbstractProvidentPolicy):
         place = jnp.where(
             tests,
             tentative_place(state.base, state.base_g, draws, lower, upper),
-            sweep.target(state.base, lower, upper),
+            jnp.where(sweeps, sweep.target(state.base, lower, upper), state.base),
         )
         anchor = jnp.where(swept, lowest, jnp.where(moves, place, plant.q))
-        kind = jnp.where(tests, Station.TEST, jnp.where(sweeps, SWEEP, jnp.where(swept, Station.LOWEST, state.kind)))
+        kind = state.kind
+        for chosen, code in (
+            (checks, Station.CHECK),
+            (tests, Station.TEST),
+            (sweeps, SWEEP),
+            (swept, Station.LOWEST),
+            (returns, SETTLE),
+        ):
+            kind = jnp.where(chosen, code, kind)
         mode = jnp.where(moves, Mode.ESCAPE, jnp.where(settles, Mode.SETTLE, Mode.REFINE))
         horizon = jnp.where(sweeps, sweep.length, jnp.where(moves, 1.0, length)).astype(jnp.int32)
         lasts = jnp.where(opens & long_enough, jnp.maximum(granted, 1.0), FOREVER).astype(jnp.int32)
@@ -213,20 +224,32 @@ class UniversalPolicy(AbstractProvidentPolicy):
         return replace(state, line=line, drift=drift, sweep=sweep, kind=kind), _action(mode, anchor, horizon)
 
     def _surveyed(
-        self, state: UniversalState, plant: Plant, opens: Flag, tested: Flag, lowered: Flag, clocked: Flag
+        self,
+        state: UniversalState,
+        plant: Plant,
+        opens: Flag,
+        tested: Flag,
+        lowered: Flag,
+        checked: Flag,
+        clocked: Flag,
     ) -> UniversalState:
-        """What the first reading, the first basin so far, the test for a sum and the end of a sweep say of f."""
-        starts, line = opens & plant.finite, state.line
-        coupling = jnp.where(tested, coupling_of(state.base, state.base_g, plant), state.coupling)
+        """What the first reading, the first basin so far, the base read again, the test and the end of a sweep say."""
+        starts, again, line = opens & plant.finite, checked & plant.finite, state.line
+        coupling = coupling_of(state.base, state.base_g, plant, state.sigma)
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
         kept = state.base_f - plant.f > KEPT * state.sweep.promise + unseen
+        base_g = jnp.where(again, 0.5 * (state.base_g + plant.g), state.base_g)
+        sigma = rms(plant.g - state.base_g) / 2.0**0.5
+        height = jnp.maximum(state.spread, jnp.maximum(jnp.abs(line.start - line.f), jnp.abs(state.base_f)))
+        sigma = jnp.where(sigma * REACH > SAME_FORCE * jnp.finfo(sigma.dtype).eps * height, sigma, 0.0)
         return replace(
             state,
             base=jnp.where(clocked, line.q, jnp.where(starts, plant.q, state.base)),
             base_f=jnp.where(clocked, line.f, jnp.where(starts, plant.f, state.base_f)),
-            base_g=jnp.where(clocked, line.g, jnp.where(starts, plant.g, state.base_g)),
+            base_g=jnp.where(clocked, line.g, jnp.where(starts, plant.g, base_g)),
+            sigma=jnp.where(again, sigma, state.sigma),
             readings=jnp.where(opens, jnp.round(1.0 / plant.spent), state.readings),
-            coupling=jnp.where(lowered & ~kept, jnp.inf, coupling),
+            coupling=jnp.where(lowered & ~kept, jnp.inf, jnp.where(tested, coupling, state.coupling)),
             credit=state.credit.paid(jnp.asarray(SWEEP), kept, lowered & (state.escapes > 0)),
         )
 
@@ -239,7 +262,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         target = jnp.where(placed, jnp.where(state.kind == SWEEP, path, action.anchor), line.target)
         kappa = _stiffness(plant.g)
         place = DiagonalMetric(jnp.full_like(plant.q, 1.0) / (self.h**2 * kappa))
-        drift = state.drift.metric(self.h)
+        drift = state.drift.metric(self.h, state.advice.log_settle_step)
         diagonal = DiagonalMetric(jnp.where(settling, drift.inverse, place.inverse))
         metric = StageMetric(line.metric(plant.lower, plant.upper, self.h), diagonal, ~settling & ~back)
         zeta = jnp.where(settling, state.drift.zeta, 1.0).astype(plant.q.dtype)
@@ -266,7 +289,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         failed = ~line.accepted & ((line.t < SHORTEST) | (promise <= round_off))
         hopeless = (line.f - HOPE * jnp.exp(state.advice.log_hope) * promise > state.base_f) & (line.age >= HOPE_AGE)
         revisit = (state.escapes > 0) & (line.f + round_off >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
-        flags = (converged, failed, revisit, hopeless)
+        flags = (converged, failed | _is_noisy(state), revisit, hopeless)
         return Signals(*(refining & flag for flag in flags), nonfinite=~jnp.isfinite(line.f) & refining)
 
     def follow(self, state: UniversalState, plant: Plant, action: StageAction, result: StepResult) -> UniversalState:
@@ -284,16 +307,19 @@ class UniversalPolicy(AbstractProvidentPolicy):
     ) -> tuple[UniversalState, StageAction, Drive]:
         line, size = state.line, plant.q.size
         unseen = ROUND_OFF * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
-        better = line.f + unseen < state.base_f
-        credit = state.credit.paid(state.kind, better, state.escapes > 0)
-        gain = jnp.where(state.escapes > 0, jnp.abs(line.f - state.base_f), jnp.inf)
+        noisy, lowers = _is_noisy(state), line.f + unseen < state.base_f
+        fall = state.left_f - jnp.minimum(line.f, state.base_f)  # noise lets the base move before the basin is left
+        better = fall > unseen
+        credit = state.credit.paid(state.kind, better & (~noisy | (fall > WORTH * state.spread)), jnp.ones((), bool))
+        widening = next_widening(state.widening, state.kind, cause == Cause.REVISIT, better | noisy)
+        gain = jnp.where(better, fall, jnp.where(state.escapes > 0, jnp.abs(line.f - state.base_f), jnp.inf))
         gain = jnp.where(jnp.isfinite(gain) & (gain > unseen + SAME_VALUE * state.spread), gain, state.spread)
         spread = jnp.where(state.spread > 0, state.spread**0.8 * gain**0.2, gain)  # geometric, so outliers fade
-        base, base_f = jnp.where(better, line.q, state.base), jnp.where(better, line.f, state.base_f)
-        noisy = (cause == Cause.STALL) & (line.mismatch > NOISY_MISMATCH) & (line.promise > 100.0 * unseen)
-        suspicion = jnp.where(noisy, SUSPICION, jnp.where(state.noise > NOISY, 0.0, -0.1 * SUSPICION))
+        base, base_f = jnp.where(lowers, line.q, state.base), jnp.where(lowers, line.f, state.base_f)
+        stalled = (cause == Cause.STALL) & (line.promise > 100.0 * unseen)
+        checks = stalled & (state.sigma < 0) & (line.mismatch > MISMATCH)
         draws = draw(state.key, state.escapes, size, len(KINDS), plant.q.dtype)
-        lean = jnp.where((state.noise > NOISY) & (jnp.arange(len(KINDS)) == SETTLE), NOISY_LEAN, 0.0)
+        lean = jnp.where(~noisy & (jnp.arange(len(KINDS)) == SETTLE), -jnp.inf, 0.0)
         length = sweep_length(state.readings)
         pays = _is_sum(state, plant) & ((1.0 - plant.spent) * state.readings > SWEEP_ROOM * length)
         never = state.sweep.steps == 0
@@ -303,11 +329,13 @@ class UniversalPolicy(AbstractProvidentPolicy):
         advice = state.advice if self.planner is None else self.planner(run_features(state, plant, credit))
         kind = credit.draw(draws.kinds, lean.astype(plant.q.dtype) + advice.kinds)
         lower, upper = _searched(state, plant)
-        anchor = propose(kind, draws, base, state.archive, lower, upper, advice.log_radius)
-        base_g = jnp.where(better, line.g, state.base_g)
-        tests = (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN) & jnp.isfinite(base_f)
+        anchor = propose(kind, draws, base, state.archive, lower, upper, advice.log_radius + widening)
+        base_g = jnp.where(lowers, line.g, state.base_g)
+        tests = ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN) & jnp.isfinite(base_f)
         anchor = jnp.where(tests, tentative_place(base, base_g, draws, lower, upper), anchor)
-        sweeps, kind = ~tests & (kind == SWEEP), jnp.where(tests, Station.TEST, kind)
+        anchor = jnp.where(checks, base, anchor)
+        sweeps = ~(tests | checks) & (kind == SWEEP)
+        kind = jnp.where(checks, Station.CHECK, jnp.where(tests, Station.TEST, kind))
         sweep = state.sweep.opened(length, sweeps)
         anchor = jnp.where(sweeps, sweep.target(base, lower, upper), anchor)
         kappa = _stiffness(plant.g)
@@ -324,7 +352,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
             credit=credit,
             kind=kind,
             advice=advice,
-            noise=jnp.clip(state.noise + suspicion.astype(plant.q.dtype), 0.0, 1.0),
+            left_f=base_f,
+            widening=widening,
             escapes=state.escapes + 1,
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
         )
@@ -347,6 +376,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
 def _is_sum(state: UniversalState, plant: Plant) -> Flag:
     """Whether f is taken for a sum over coordinates. Chance decides more often where there are few of them."""
     return (state.coupling >= 0) & (state.coupling < COUPLED * max(1.0 - plant.q.size**-0.5, 0.05))
+
+
+def _is_noisy(state: UniversalState) -> Flag:
+    return noise_share(state) > NOISY
 
 
 def _searched(state: UniversalState, plant: Plant) -> tuple[Float[Array, " d"], Float[Array, " d"]]:

@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from ..memory import Archive
 from .base import Plant
 from .drift import Drift
-from .heads import Advice, per_rms
+from .heads import Advice, per_rms, rms
 from .line import Line
 from .moves import Credit
 from .sweep import Sweep
@@ -30,12 +30,20 @@ class UniversalState(eqx.Module):
     credit: Credit
     kind: Int[Array, ""]
     archive: Archive
-    noise: Scalar  # in [0, 1]: suspicion that forces are noisy
+    left_f: Scalar  # base_f when a basin was last left
+    widening: Scalar  # log of what the radii of moves are multiplied by
+    sigma: Scalar  # standard deviation of a force's noise, by coordinate; negative while it is not known
     escapes: Int[Array, ""]
     reach: Scalar  # half-width of the box in which coordinates without bounds are searched
     readings: Scalar  # of a run
     advice: Advice
     key: UInt32[Array, " words"]  # raw, since typed keys slow every call from Python
+
+
+def noise_share(state: UniversalState) -> Scalar:
+    """Noise as a share of the force at the base, at most 1; 0 while it is not known."""
+    share = state.sigma / jnp.maximum(rms(state.base_g), jnp.finfo(state.sigma.dtype).tiny)
+    return jnp.where(jnp.isfinite(state.base_f), jnp.clip(share, 0.0, 1.0), 0.0)
 
 
 def run_features(state: UniversalState, plant: Plant, credit: Credit) -> Float[Array, " features"]:
@@ -51,7 +59,7 @@ def run_features(state: UniversalState, plant: Plant, credit: Credit) -> Float[A
         jnp.sum(credit.successes) / (1.0 + trials),
         jnp.tanh(gap),
         jnp.tanh(line.age.astype(dtype) / 10.0),
-        state.noise,
+        noise_share(state),
         state.archive.count.astype(dtype) / state.archive.values.size,
         jnp.mean((jnp.isfinite(plant.lower) & jnp.isfinite(plant.upper)).astype(dtype)),
         (state.same > 0).astype(dtype),
@@ -72,6 +80,6 @@ def coordinate_features(state: UniversalState, plant: Plant, settling: Bool[Arra
         wide(2.0 * plant.spent - 1.0),
         wide(jnp.log(jnp.asarray(plant.q.size, dtype)) / 3.0 - 1.0),
         wide(settling.astype(dtype)),
-        wide(state.noise),
+        wide(noise_share(state)),
     )
     return jnp.stack(columns, axis=-1)
