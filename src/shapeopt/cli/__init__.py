@@ -16,6 +16,7 @@ from .demo import Demo
 from .errors import UsageError
 from .listing import List
 from .minimize import Minimize
+from .report import Report
 from .train import Train
 
 __all__ = ["main"]
@@ -25,6 +26,7 @@ Command = (
     | Annotated[Demo, tyro.conf.subcommand("demo")]
     | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
+    | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )
 DESCRIPTION = "Fixed-budget nonconvex minimisation."
