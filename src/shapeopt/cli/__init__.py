@@ -14,6 +14,7 @@ import tyro
 from .bench import Bench
 from .demo import Demo
 from .errors import UsageError
+from .figures import Figures
 from .listing import List
 from .minimize import Minimize
 from .report import Report
@@ -27,6 +28,7 @@ Command = (
     | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Figures, tyro.conf.subcommand("figures")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )
 DESCRIPTION = "Fixed-budget nonconvex minimisation."
