@@ -51,7 +51,7 @@ def _minima_panels(one: Drawn, styles: Mapping[str, Look], counts: Any, shares: 
         counts.step(calls, np.searchsorted(arrived, calls, side="right") / runs, where="post", **look)
         share = np.isfinite(first).mean(axis=0)[:RANKS]
         shares.plot(1 + np.arange(len(share)), share, marker="o", ms=1.5, **look)
-    counts.set(title=f"{place_title(one.cell)}, {runs} starts", xlabel="calls", ylabel="minima that a run was at, mean")
+    counts.set(title=f"{place_title(one.cell)}, {runs} starts", xlabel="calls", ylabel="minima visited by a run")
     shares.set(title="which ones", xlabel="minimum, lowest first", ylabel="share of runs", ylim=(-0.02, 1.02))
     tidy(counts)
     tidy(shares)
