@@ -160,27 +160,30 @@ def list_stages(record: RunRecord, box: Any, particles: int) -> list[Result] | N
     """
     if "q_bar" not in record:
         return None
-    q_bar, kappa = record.column("q_bar"), record.column("kappa")
-    modes, calls = record.column("mode").astype(int), record.column("calls").astype(int)
+    codes, calls = record.column("mode").astype(int), record.column("calls").astype(int)
     begun = np.flatnonzero(record.column("cause").astype(int))
+    begun = begun[begun + particles < len(codes)]
+    anchors, memory, barrier = (_outward(record, name, begun, box) for name in ("q_bar", "memory", "barrier"))
+    modes, kappas = codes[begun + particles].tolist(), record.column("kappa")[begun].tolist()
+    rows = zip(calls[begun].tolist(), modes, anchors, kappas, memory, barrier, strict=True)
     return [
         Result(
-            call=int(calls[i]),
-            mode=MODE_NAMES[modes[i + particles]],
-            anchor=box.centre + box.scale * q_bar[i],
-            kappa=float(kappa[i]),
-            memory=_acting(record, "memory", i, box),
-            barrier=_acting(record, "barrier", i, box),
-            scale=box.scale,
+            call=call, mode=MODE_NAMES[mode], anchor=anchor, kappa=kappa, memory=near, barrier=barred, scale=box.scale
         )
-        for i in begun[begun + particles < len(modes)]
+        for call, mode, anchor, kappa, near, barred in rows
     ]
 
 
-def _acting(record: RunRecord, term: str, i: int, box: Any) -> list[tuple[np.ndarray, float, float]]:
-    points, heights, widths = (record.column(f"{term}_{part}")[i] for part in ("points", "heights", "widths"))
-    rows = np.flatnonzero(heights)
-    return [(box.centre + box.scale * points[j], float(heights[j]), float(widths[j])) for j in rows]
+def _outward(record: RunRecord, name: str, rows: np.ndarray, box: Any) -> list[Any]:
+    """Anchors, or the centres of a term that act, of the readings `rows`, in the user's coordinates."""
+    if name == "q_bar":
+        return list(box.centre + box.scale * record.column(name)[rows])
+    heights, widths = (record.column(f"{name}_{part}")[rows] for part in ("heights", "widths"))
+    if not heights.size:
+        return [[] for _ in rows]
+    points = box.centre + box.scale * record.column(f"{name}_points")[rows]
+    acting = [np.flatnonzero(row) for row in heights]
+    return [[(points[i, j], float(heights[i, j]), float(widths[i, j])) for j in row] for i, row in enumerate(acting)]
 
 
 def list_minima(archive: Any, x: np.ndarray, fun: float, box: Any, restore: Any) -> list[Result]:
