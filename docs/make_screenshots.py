@@ -45,7 +45,8 @@ def main() -> None:
         photograph(browser, run, "timeline", 1280, "dark", hide + f"chooseSegment({STAGE})", "section:nth-of-type(3)")
         photograph(browser, run, "stage", 1280, "light", hide + "chooseStage(3)", "section:nth-of-type(4)")
         photograph(browser, cluster, "cluster", 1280, "light", hide + "chooseMinimum(0)", "section:nth-of-type(6)")
-        photograph(browser, run, "phone", 390, "dark", "byId('landscape').scrollIntoView({block: 'center'}); setRow(150)")
+        look = "byId('landscape').scrollIntoView({block: 'center'}); setRow(150)"
+        photograph(browser, run, "phone", 390, "dark", look)
         browser.close()
 
 

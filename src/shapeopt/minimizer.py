@@ -80,7 +80,11 @@ def minimize(
     run.saw(host.best_x, host.best_value, host.calls)
     result = run.result(status)
     if folder is not None:
-        _report(folder, result, fun, jac, policy, noise, run)
+        try:
+            _report(folder, result, fun, jac, policy, noise, run)
+        except Exception as error:  # what was paid for is not lost with the page
+            error.shapeopt_result = result  # type: ignore[attr-defined]
+            raise
     return result
 
 

@@ -194,3 +194,12 @@ def test_a_rival_that_takes_too_long_is_cut_short(drawn):
     task, x0 = drawn("rastrigin", 2)
     (curve,) = rival_curves(task, x0, 100_000, 0, ("multistart",), seconds=0.05)
     assert curve["name"] == "multistart, cut short" and 1 < curve["calls"][-1] < 100_000
+
+
+@pytest.mark.parametrize("value", [float("nan"), 1.0])
+def test_a_run_that_learned_nothing_has_a_page_too(tmp_path, data_of, value):
+    shapeopt.minimize(
+        lambda x: (value, 0 * x), np.ones(2), bounds=(-2, 2), budget=5, jac=True, report=tmp_path / "flat"
+    )
+    data = data_of(tmp_path / "flat" / "index.html")
+    assert len(data["calls"]) == 5 and (data["best"][-1] is None) == np.isnan(value)

@@ -231,7 +231,8 @@ def _facts(result: Mapping[str, Any], subject: Subject) -> list[tuple[str, str, 
     known = float("nan") if subject.task is None else float(subject.task.minimum)
     gap = f"{result['fun'] - known:.3g} above the known minimum" if np.isfinite(known) else "the lowest value read"
     left = [event for event in result["events"] if event["mode"] != "escape" and event["cause"] != "budget"]
-    improved = np.flatnonzero(np.diff(np.asarray(result["trace"]["best"], float), prepend=np.inf) < 0)
+    best = np.asarray(result["trace"]["best"], float)
+    improved = np.flatnonzero(best < np.concatenate([[np.inf], best[:-1]]))
     last = int(np.asarray(result["trace"]["calls"])[improved[-1]]) if len(improved) else 0
     return [
         ("best value", f"{result['fun']:.6g}", gap),
