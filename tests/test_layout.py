@@ -23,8 +23,10 @@ ORDER = (
     ("rollout",),
     ("run",),
     ("training", "bench"),
-    ("minimizer", "asktell", "adapters", "plots"),
-    ("report", "cli"),
+    ("plots",),
+    ("report",),
+    ("minimizer", "asktell", "adapters"),
+    ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 PICKLES = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}

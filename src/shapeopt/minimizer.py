@@ -1,6 +1,8 @@
 """The front door: `shapeopt.minimize`."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import equinox as eqx
@@ -13,6 +15,7 @@ from .core.result import Result
 from .oracles import AbstractOracle, AdjointOracle, BudgetExhausted, ExactOracle, HostDifferences, HostOracle
 from .policy import AbstractPolicy, find_policy
 from .run import STRETCH, Run, prefer_prompt_dispatch
+from .tasks import AbstractTask
 
 Callback = Callable[[Result], Any]
 
@@ -30,6 +33,8 @@ def minimize(
     seed: int = 0,
     callback: Callback | None = None,
     on_error: Literal["raise", "skip"] = "raise",
+    stages: bool = False,
+    report: str | os.PathLike[str] | None = None,
 ) -> Result:
     """The best minimum of `fun` that `budget` calls can buy.
 
@@ -49,18 +54,22 @@ def minimize(
             intervals of a compiled one. Returning True or raising StopIteration ends the run.
         on_error: "raise" passes an exception of `fun` on, unchanged, with the result so far in its attribute
             `shapeopt_result`; "skip" counts the call and goes on.
+        stages: keep what shaped each stage in `result.stages` (anchor, kappa, remembered basins).
+        report: a folder in which a page about the run is written at its end, to be opened in a browser; needs the extra
+            `report`. `fun` is not called for it.
 
     Returns a SciPy `OptimizeResult` (x, fun, success, status, message, nfev, njev, nit) with `minima` (distinct basins:
     x, fun, visits), `events` (why each stage ended: call, mode, cause, value, anchor), `trace` (per reading: value,
-    best, calls, mode) and `energy` (the ledger, one array a term).
+    best, calls, mode, and x where the run is not huge) and `energy` (the ledger, one array a term).
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
     if not isinstance(seed, int | np.integer):
         raise ValueError(f"`seed` must be an integer; got {seed!r}.")
+    folder = None if report is None else _report_folder(report)
     prefer_prompt_dispatch()
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
-    run = Run(find_policy(policy, noise), problem, budget, int(seed), num_starts)
+    run = Run(find_policy(policy, noise), problem, budget, int(seed), num_starts, stages or folder is not None)
     host = _host_oracle(fun, jac, problem, run)
     try:
         status = _drive(fun, jac, run, host, callback, on_error)
@@ -69,7 +78,46 @@ def minimize(
         error.shapeopt_result = run.result(Status.FAILED)  # type: ignore[union-attr]
         raise
     run.saw(host.best_x, host.best_value, host.calls)
-    return run.result(status)
+    result = run.result(status)
+    if folder is not None:
+        try:
+            _report(folder, result, fun, jac, policy, noise, run)
+        except Exception as error:  # what was paid for is not lost with the page
+            error.shapeopt_result = result  # type: ignore[attr-defined]
+            raise
+    return result
+
+
+def _report_folder(report: str | os.PathLike[str]) -> Path:
+    from .report import check_folder
+
+    return check_folder(report)
+
+
+def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise: float | None, run: Run) -> None:
+    """Write the page about a run; a task of a built-in family may be evaluated for it, a user's function not."""
+    from .report import Subject, write_run_report
+
+    problem, task = run.problem, fun if isinstance(fun, AbstractTask) else None
+    shown = getattr(fun, "landscape", fun) if task is not None else fun
+    name = getattr(shown, "__name__", type(shown).__name__)
+    name = name.removesuffix("Task").removesuffix("Landscape") if task is not None else name
+    gradient = "not given" if jac is None else "returned with the value" if jac is True else "a function of its own"
+    settings = {"objective": name, "budget": run.budget, "policy": policy if isinstance(policy, str) else policy.kind}
+    settings |= {"seed": run.seed, "starts": run.particles, "gradient": gradient, "noise": noise}
+    settings |= {"x0": problem.x0, "lower bounds": problem.lower, "upper bounds": problem.upper}
+    subject = Subject(
+        title=f"{name}, {problem.x0.size} dimension{'s' if problem.x0.size > 1 else ''}",
+        settings=settings,
+        x0=problem.x0.astype(float),
+        lower=problem.lower.astype(float),
+        upper=problem.upper.astype(float),
+        task=task,
+        seed=run.seed,
+        budget=run.budget,
+        particles=run.particles,
+    )
+    write_run_report(folder, result, subject)
 
 
 def _drive(fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:

@@ -8,7 +8,16 @@ import numpy as np
 
 from .core import AbstractOptimizer, Box, Mode, Reading, Status
 from .core.problem import Problem
-from .core.result import LEDGER_TERMS, MODE_NAMES, Result, RunRecord, list_minima, make_result
+from .core.result import (
+    LEDGER_TERMS,
+    MODE_NAMES,
+    SHAPING_COLUMNS,
+    Result,
+    RunRecord,
+    list_minima,
+    list_stages,
+    make_result,
+)
 from .dynamics import SemiImplicitStep
 from .oracles import AbstractOracle
 from .policy import AbstractPolicy, cast_policy
@@ -30,15 +39,28 @@ def prefer_prompt_dispatch() -> None:
 
 
 class Run:
-    """An optimizer's run under a budget. Every number that leaves it is NumPy's."""
+    """An optimizer's run under a budget. Every number that leaves it is NumPy's.
 
-    def __init__(self, policy: AbstractPolicy, problem: Problem, budget: int, seed: int, num_starts: int = 1) -> None:
+    `stages` keeps what shapes each stage for `result.stages`, where points are kept at all.
+    """
+
+    def __init__(
+        self,
+        policy: AbstractPolicy,
+        problem: Problem,
+        budget: int,
+        seed: int,
+        num_starts: int = 1,
+        stages: bool = False,
+    ) -> None:
         for name, value in (("budget", budget), ("num_starts", num_starts)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
         self.problem, self.budget, self.seed = problem, int(budget), seed
+        self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
         with self.precision():
-            shape = ShapeOptimizer(cast_policy(policy, problem.x0.dtype), SemiImplicitStep(policy.h))
+            cast, shaped = cast_policy(policy, problem.x0.dtype), stages and self.keeps_points
+            shape = ShapeOptimizer(cast, SemiImplicitStep(policy.h), record_shaping=shaped)
         optimizer: AbstractOptimizer = shape if num_starts == 1 else SwarmOptimizer(shape, int(num_starts))
         self.optimizer = optimizer
         self.particles = int(num_starts)
@@ -46,11 +68,11 @@ class Run:
         self.calls = 0
         self.gradients = 0
         self.best_x, self.best = problem.x0, np.inf
-        self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
         with self.precision():
             self.box = Box.around(problem.lower, problem.upper, problem.x0)
             self._state, x = compiled_start(optimizer)(problem.x0, self.box, self.budget, jax.random.key(seed))
             self._points = np.atleast_2d(jax.device_get(x))
+        self._first = self._points
         self._stepper: Stepper | None = None
         self._round: list[Reading] = []
         self._rows: list[tuple[float, float, int]] = []  # value, best, calls of the readings made one by one
@@ -131,7 +153,9 @@ class Run:
         self._points = np.atleast_2d(points)
         steps = jax.tree.map(lambda rows: rows[:rounds], steps)
         next_x = None if steps.x is None else np.concatenate([steps.x[1:], points[None]]).reshape(-1, self.best_x.size)
-        flat = jax.tree.map(np.ravel, steps._replace(x=None))
+        flat = steps._replace(x=None)
+        if self.particles > 1:
+            flat = jax.tree.map(lambda rows: rows.reshape(rounds * self.particles, *rows.shape[2:]), flat)
         self.calls, self.gradients = int(flat.calls[-1]), self.gradients + flat.calls.size
         self.best, self.best_x = float(best.value), best.x
         names, columns = self._columns(flat.value, flat.best, flat.calls, flat.info, next_x)
@@ -141,8 +165,8 @@ class Run:
 
     def result(self, status: Status) -> Result:
         self._settle()
-        restore = self.problem.layout.restore
-        minima = list_minima(self._archive(), self.best_x, self.best, jax.device_get(self.box), restore)
+        restore, box = self.problem.layout.restore, jax.device_get(self.box)
+        minima = list_minima(self._archive(), self.best_x, self.best, box, restore)
         return make_result(
             x=self.best_x,
             fun=self.best,
@@ -150,9 +174,17 @@ class Run:
             gradients=self.gradients,
             record=self.record,
             minima=minima,
+            stages=list_stages(self.record, box, self.particles),
+            points=self._read_points(),
             status=status,
             restore=restore,
         )
+
+    def _read_points(self) -> np.ndarray | None:
+        """Where each reading was made, in rows of flat vectors."""
+        if "next_x" not in self.record:
+            return None
+        return np.concatenate([self._first, self.record.column("next_x")])[: -self.particles]
 
     def _archive(self) -> Any:
         """The basins found; None if an interrupt hit the very moment at which the state was handed over."""
@@ -183,4 +215,6 @@ class Run:
             names, entries = names + LEDGER_TERMS, entries + info.ledger[: len(LEDGER_TERMS)]
         if self.keeps_points:
             names, entries = (*names, "next_x"), (*entries, next_x)
+        if info.shaping is not None:
+            names, entries = (*names, *SHAPING_COLUMNS), (*entries, *jax.tree.leaves(info.shaping))
         return names, entries

@@ -41,13 +41,14 @@ Made = tuple[StepResult, ShapedPotential, Channels | None]  # a step, what shape
 
 class Info(NamedTuple):
     """What a person wants to see of a reading: its stage, why that ended, the energy of the step that led here; and,
-    for training, the channels of the step that leads on."""
+    where asked, the channels of the step that leads on (for training) and the potential that shapes it."""
 
     mode: Int[Array, ""]
     cause: Int[Array, ""]
     stage: Int[Array, ""]
     ledger: EnergyLedger | None
     channels: Channels | None = None
+    shaping: ShapedPotential | None = None
 
 
 class ShapeState(eqx.Module):
@@ -84,6 +85,7 @@ class ShapeOptimizer(AbstractOptimizer):
     step: AbstractStep = SemiImplicitStep()
     record_energy: bool = eqx.field(static=True, default=True)
     record_channels: bool = eqx.field(static=True, default=False)
+    record_shaping: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
         if self.step.h != self.policy.h:
@@ -95,7 +97,9 @@ class ShapeOptimizer(AbstractOptimizer):
         zero, whole = jnp.zeros((), q.dtype), jnp.zeros((), jnp.int32)
         pending = PendingBalance.none(q.dtype)
         ledger = close_balance(pending, zero) if self.record_energy else None
-        info = Info(action.mode, whole, whole, ledger, Channels(*(zero,) * 4) if self.record_channels else None)
+        channels = Channels(*(zero,) * 4) if self.record_channels else None
+        shaping = self._unshaped(policy, action, box, q) if self.record_shaping else None
+        info = Info(action.mode, whole, whole, ledger, channels, shaping)
         total = jnp.asarray(budget, q.dtype)
         return ShapeState(q, jnp.zeros_like(q), action, whole, policy, box, zero, total, pending, info)
 
@@ -146,7 +150,8 @@ class ShapeOptimizer(AbstractOptimizer):
             pending = open_balance(plant.q, plant.f, result, shaping, ledger.after)
         ended = cause != Cause.NONE
         stage = state.info.stage + ended.astype(jnp.int32)
-        info = Info(state.action.mode, cause.astype(jnp.int32), stage, ledger, channels)
+        kept = shaping if self.record_shaping else None
+        info = Info(state.action.mode, cause.astype(jnp.int32), stage, ledger, channels, kept)
         age = jnp.where(ended, 0, age)
         return ShapeState(
             result.q, result.p, action, age, followed, state.box, heard.spent, state.budget, pending, info
@@ -170,6 +175,13 @@ class ShapeOptimizer(AbstractOptimizer):
             return left, next_action, self._step(plant, drive)
 
         return _cond(leaving, leave, (state, action, made))
+
+    def _unshaped(self, policy: PyTree, action: StageAction, box: Box, q: Float[Array, " d"]) -> ShapedPotential:
+        """Zeros in the form of the policy's potential."""
+        zero = jnp.zeros((), q.dtype)
+        plant = Plant(q, q, zero, q, jnp.ones((), bool), box.q_lower, box.q_upper, zero)
+        form = jax.eval_shape(lambda: self.policy.control(policy, plant, action).potential)
+        return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), form)
 
     def _step(self, plant: Plant, drive: Drive) -> Made:
         structure, potential, radius = drive

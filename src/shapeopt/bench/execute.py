@@ -118,7 +118,7 @@ def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curve
 
 def _roll(cell: Cell, optimizer: AbstractOptimizer, keys: Keys) -> tuple[Any, ...]:
     """(calls after each reading, observed values, what was seen, what is seen of the last position, f*)."""
-    task, x0 = _prepare(cell, keys)
+    task, x0 = prepare(cell, keys)
     oracle, look = cell.sensing.oracle(task, cell.budget), functools.partial(_look, task, cell.counts_minima)
     inside, key = InBox(optimizer, task.box), jax.random.wrap_key_data(keys.run)
     trace = rollout(inside, oracle, x0, task.box, cell.budget, key, watch=look)
@@ -142,7 +142,7 @@ def _objective_seconds(cell: Cell, seed: int) -> float:
     lanes = min(cell.runs, LANES)
 
     def alone(keys: Keys) -> Float[Array, ""]:
-        task, x0 = _prepare(cell, keys)
+        task, x0 = prepare(cell, keys)
         oracle = cell.sensing.oracle(task, cell.budget)
 
         def read(carry: Any, _: None) -> tuple[Any, Float[Array, ""]]:
@@ -203,10 +203,10 @@ def _run_hosted(cell: Cell, peer: AbstractPeer, seed: int) -> Curves:
 
 @functools.lru_cache(maxsize=8)
 def _compiled_prepare(cell: Cell) -> Any:
-    return jax.jit(functools.partial(_prepare, cell))
+    return jax.jit(functools.partial(prepare, cell))
 
 
-def _prepare(cell: Cell, keys: Keys) -> tuple[AbstractTask, Float[Array, " d"]]:
+def prepare(cell: Cell, keys: Keys) -> tuple[AbstractTask, Float[Array, " d"]]:
     task = cell.family.sample(jax.random.wrap_key_data(keys.task))
     return task, task.start(jax.random.wrap_key_data(keys.start))
 

@@ -55,7 +55,7 @@ def record_path(folder: Path, protocol: str, cell: str, method: str) -> Path:
 
 
 def make_record(protocol: Protocol, cell: Cell, method: str, curves: Curves, version: str = "") -> Record:
-    return Record(protocol.name, cell.describe(), method, protocol.seed, curves, _versions(), version)
+    return Record(protocol.name, cell.describe(), method, protocol.seed, curves, versions(), version)
 
 
 def save_record(folder: Path, record: Record) -> Path:
@@ -150,7 +150,8 @@ def _wide(array: np.ndarray) -> np.ndarray:
     return array.astype(float) if array.dtype.kind == "f" else array
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """The installed versions of what a result may depend on."""
     found = {}
     for name in VERSIONS:
         try:

@@ -14,8 +14,10 @@ import tyro
 from .bench import Bench
 from .demo import Demo
 from .errors import UsageError
+from .figures import Figures
 from .listing import List
 from .minimize import Minimize
+from .report import Report
 from .train import Train
 
 __all__ = ["main"]
@@ -25,6 +27,8 @@ Command = (
     | Annotated[Demo, tyro.conf.subcommand("demo")]
     | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
+    | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Figures, tyro.conf.subcommand("figures")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )
 DESCRIPTION = "Fixed-budget nonconvex minimisation."

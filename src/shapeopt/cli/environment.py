@@ -26,3 +26,8 @@ def cache_folder() -> Path:
     """`shapeopt/jax` in the user's cache folder (an empty or relative XDG_CACHE_HOME does not count)."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path("~/.cache").expanduser()) / "shapeopt" / "jax"
+
+
+def one_thread_for_small_matrices() -> None:
+    """Let OpenBLAS use one thread, unless the user has said otherwise: SciPy's methods wait for more of them."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from .environment import keep_compiled_code
+from .environment import keep_compiled_code, one_thread_for_small_matrices
 from .errors import UsageError, did_you_mean, raised_here, traceback_below
 from .interrupt import Interrupt
 from .objective import ImportFailed, Objective, UserFunction, make_function, make_task
@@ -52,6 +52,8 @@ class Minimize:
     """Families: how the minimiser and the start are drawn."""
     json: Annotated[Path | None, _shown("PATH")] = None
     """Write the whole result here."""
+    report: Annotated[Path | None, _shown("DIR")] = None
+    """Write a page about the run into this folder, to be opened in a browser."""
     quiet: bool = False
     """No progress; print the best value alone."""
 
@@ -63,12 +65,16 @@ class Minimize:
         if self.seed < 0:
             raise UsageError(f"--seed must not be negative; got {self.seed}.")
         keep_compiled_code()
+        if self.report is not None:
+            one_thread_for_small_matrices()
+            _check_report(self.report)
         try:
             objective = self._objective()
         except ImportFailed as failure:
             return _show_traceback(failure.__cause__, f"the module {failure} raised while it was imported")
         _check_policy(self.policy)
-        return self._report(objective, attempt(objective, self.budget, self.policy, self.seed, self.quiet))
+        kept = self.json is not None or self.report is not None
+        return self._report(objective, attempt(objective, self.budget, self.policy, self.seed, self.quiet, kept))
 
     def _objective(self) -> Objective:
         if ":" in self.objective:
@@ -84,11 +90,8 @@ class Minimize:
     def _report(self, objective: Objective, outcome: "Outcome") -> int:
         """Write and print what is known, whichever way the run ended; returns the exit code."""
         result = outcome.result
-        if self.json is not None and result is not None:
-            about: dict[str, Any] = {"objective": self.objective, "dimension": objective.dimension}
-            about |= {"budget": self.budget, "policy": self.policy, "seed": self.seed, "seconds": outcome.seconds}
-            about |= {"minimum": objective.minimum, "gap": result.fun - objective.minimum}
-            write_record(self.json, about, result)
+        if result is not None and (self.json is not None or self.report is not None):
+            self._write(objective, outcome)
         if outcome.error is not None:
             _show_traceback(outcome.error, f"{self.objective} raised")
         elif outcome.interrupted:
@@ -96,6 +99,29 @@ class Minimize:
         if result is not None:
             self._print(objective, result, outcome.seconds)
         return 1 if outcome.error is not None else 130 if outcome.interrupted else 0 if result.success else 1
+
+    def _write(self, objective: Objective, outcome: "Outcome") -> None:
+        from ..bench.records import versions
+        from ..report import write_run_report
+        from .report import subject_of
+
+        result = outcome.result
+        lower, upper = objective.bounds or ([None] * objective.dimension,) * 2
+        about: dict[str, Any] = {
+            "title": objective.title,
+            "objective": self.objective,
+            "dimension": objective.dimension,
+        }
+        about |= {"budget": self.budget, "policy": self.policy, "seed": self.seed, "seconds": outcome.seconds}
+        family = {"law": self.law, "rotated": self.rotated, "varied": self.varied}
+        about |= {"jac": self.jac} if ":" in self.objective else family
+        about |= {"minimum": objective.minimum, "gap": result.fun - objective.minimum}
+        about |= {"lower": lower, "upper": upper, "versions": versions()}
+        if self.json is not None:
+            write_record(self.json, about, result)
+        if self.report is not None and "x" in result.get("trace", ()):
+            task = None if ":" in self.objective else objective.fun
+            write_run_report(self.report, result, subject_of(about, result, task))
 
     def _print(self, objective: Objective, result: Any, seconds: float) -> None:
         if self.quiet:
@@ -114,6 +140,8 @@ class Minimize:
         print_account(console, result)
         if self.json is not None:
             console.print(f"written to {self.json}", soft_wrap=True)
+        if self.report is not None:
+            console.print(f"page written to {self.report}", soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -126,7 +154,7 @@ class Outcome:
     interrupted: bool = False
 
 
-def attempt(objective: Objective, budget: int, policy: str, seed: int, quiet: bool) -> Outcome:
+def attempt(objective: Objective, budget: int, policy: str, seed: int, quiet: bool, stages: bool = False) -> Outcome:
     """Minimise under a progress display; whatever ends the run, what was learned so far is kept."""
     from ..minimizer import minimize
 
@@ -139,7 +167,7 @@ def attempt(objective: Objective, budget: int, policy: str, seed: int, quiet: bo
         with display, watch.interrupt:
             fun, x0, bounds = objective.fun, objective.x0, objective.bounds
             settings: dict[str, Any] = {"budget": budget, "policy": policy, "seed": seed, "jac": objective.jac}
-            result = minimize(fun, x0, bounds=bounds, callback=watch, **settings)
+            result = minimize(fun, x0, bounds=bounds, callback=watch, stages=stages, **settings)
     except KeyboardInterrupt as error:
         return Outcome(watch.so_far(error), time.perf_counter() - began, interrupted=True)
     except Exception as error:
@@ -198,6 +226,16 @@ def _check_policy(policy: str) -> None:
         raise UsageError(
             f"--policy {policy}: {error}" if not hint else f"no policy is called {policy!r}{hint}"
         ) from error
+
+
+def _check_report(folder: Path) -> None:
+    """Refuse a folder of a report that can't be written before any call is spent."""
+    from ..report import ReportError, check_folder
+
+    try:
+        check_folder(folder)
+    except ReportError as error:
+        raise UsageError(f"--report {folder}: {error}") from error
 
 
 def _show_traceback(error: BaseException | None, line: str) -> int:

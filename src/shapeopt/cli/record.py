@@ -10,7 +10,8 @@ from typing import Any
 
 from .errors import UsageError
 
-FIELDS = ("x", "fun", "success", "status", "message", "nfev", "njev", "nit", "minima", "events", "trace")
+FIELDS = ("x", "fun", "success", "status", "message", "nfev", "njev", "nit", "minima", "events", "trace", "energy")
+OPTIONAL = ("stages",)
 
 
 def check_writable(path: Path) -> None:
@@ -25,7 +26,7 @@ def check_writable(path: Path) -> None:
 
 def write_record(path: Path, about: Mapping[str, Any], result: Mapping[str, Any]) -> None:
     """`about` (the run's settings) and the fields of `result` that it has; NaN and infinities become null."""
-    content = {"about": dict(about)} | {name: result[name] for name in FIELDS if name in result}
+    content = {"about": dict(about)} | {name: result[name] for name in (*FIELDS, *OPTIONAL) if name in result}
     lines = (f" {json.dumps(name)}: {json.dumps(plain(value), allow_nan=False)}" for name, value in content.items())
     text = "{\n" + ",\n".join(lines) + "\n}\n"  # a line for each field: small, and still fit for a look
     handle, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)

@@ -20,6 +20,18 @@ LEDGER_TERMS = (
     "delta_H",
 )
 
+# The leaves of a `ShapedPotential`: its anchor, and the centres of memory and barrier.
+SHAPING_COLUMNS = (
+    "q_bar",
+    "kappa",
+    "memory_points",
+    "memory_heights",
+    "memory_widths",
+    "barrier_points",
+    "barrier_heights",
+    "barrier_widths",
+)
+
 
 class Result(dict):
     """A `scipy.optimize.OptimizeResult` to whoever asks, made without SciPy, whose import would take half a second.
@@ -85,20 +97,25 @@ def make_result(
     gradients: int,
     record: RunRecord,
     minima: list[Result],
+    stages: list[Result] | None,
+    points: np.ndarray | None,
     status: Status,
     restore: Any,
 ) -> Result:
-    """The result; `restore` gives a flat point the user's structure."""
+    """The result; `restore` gives a flat point the user's structure. `points` are flat, a row a reading."""
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
     calls_spent, modes = record.column("calls").astype(int), _names(record, "mode", MODE_NAMES)
     trace = Result(value=record.column("value"), best=best, calls=calls_spent, mode=modes)
+    if points is not None:
+        trace["x"] = points
     energy = Result({term: record.column(term) for term in LEDGER_TERMS if term in record})
     events = list_events(record, restore)
     if status == Status.BUDGET_SPENT and len(best):
         end = {"call": int(calls_spent[-1]), "mode": str(modes[-1]), "cause": CAUSE_NAMES[Cause.BUDGET]}
         events.append(Result(**end, value=float(record.column("value")[-1]), best=float(best[-1]), anchor=None))
+    diagnosed = {} if stages is None else {"stages": stages}
     return Result(
         x=restore(np.asarray(x)),
         fun=float(fun),
@@ -112,6 +129,7 @@ def make_result(
         events=events,
         trace=trace,
         energy=energy,
+        **diagnosed,
     )
 
 
@@ -132,6 +150,40 @@ def list_events(record: RunRecord, restore: Any) -> list[Result]:
         )
         for i, cause in enumerate(causes[ended].tolist())
     ]
+
+
+def list_stages(record: RunRecord, box: Any, particles: int) -> list[Result] | None:
+    """What shaped each stage: U_shp as it was when the stage began; None where it was not kept.
+
+    A distance is |(x - x_bar) / scale|, so that `kappa`, heights and widths are those of `ShapedPotential`; points are
+    flat and in the user's coordinates. Only centres that act are listed: (point, height, width).
+    """
+    if "q_bar" not in record:
+        return None
+    codes, calls = record.column("mode").astype(int), record.column("calls").astype(int)
+    begun = np.flatnonzero(record.column("cause").astype(int))
+    begun = begun[begun + particles < len(codes)]
+    anchors, memory, barrier = (_outward(record, name, begun, box) for name in ("q_bar", "memory", "barrier"))
+    modes, kappas = codes[begun + particles].tolist(), record.column("kappa")[begun].tolist()
+    rows = zip(calls[begun].tolist(), modes, anchors, kappas, memory, barrier, strict=True)
+    return [
+        Result(
+            call=call, mode=MODE_NAMES[mode], anchor=anchor, kappa=kappa, memory=near, barrier=barred, scale=box.scale
+        )
+        for call, mode, anchor, kappa, near, barred in rows
+    ]
+
+
+def _outward(record: RunRecord, name: str, rows: np.ndarray, box: Any) -> list[Any]:
+    """Anchors, or the centres of a term that act, of the readings `rows`, in the user's coordinates."""
+    if name == "q_bar":
+        return list(box.centre + box.scale * record.column(name)[rows])
+    heights, widths = (record.column(f"{name}_{part}")[rows] for part in ("heights", "widths"))
+    if not heights.size:
+        return [[] for _ in rows]
+    points = box.centre + box.scale * record.column(f"{name}_points")[rows]
+    acting = [np.flatnonzero(row) for row in heights]
+    return [[(points[i, j], float(heights[i, j]), float(widths[i, j])) for j in row] for i, row in enumerate(acting)]
 
 
 def list_minima(archive: Any, x: np.ndarray, fun: float, box: Any, restore: Any) -> list[Result]:

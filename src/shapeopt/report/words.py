@@ -1,0 +1,25 @@
+"""What the pages say of modes, causes and energies, for people who have not read the paper."""
+
+MODES = {
+    "settle": "Lightly damped motion. Momentum carries the point over ripples and averages noise.",
+    "refine": "Quasi-Newton descent to the bottom of one basin. A step that fails is taken back on its line.",
+    "escape": "One move to another place, chosen by what each kind of move has earned in this run so far.",
+}
+CAUSES = {
+    "converged": "The bottom of the basin was reached.",
+    "hopeless": "Even if this basin kept its promise several times over, its bottom would not beat the best so far.",
+    "revisit": "The basin was known from an earlier visit.",
+    "stall": "Further calls brought nothing.",
+    "clock": "The calls planned for this stage were used.",
+    "budget": "The budget was spent.",
+    "nonfinite": "A value was not a finite number.",
+}
+TERMS = {
+    "dissipation": "taken out by damping",
+    "damping_injection": "taken out by damping that the controller adds",
+    "port_work": "fed in or taken out by the controller's input",
+    "event_work": "jump when a new stage changes what shapes the motion",
+    "clipping": "lost where a step was cut at a bound",
+    "discretisation": "error of a step of finite length, and curvature of the landscape",
+    "noise": "work of the error in the gradient",
+}
