@@ -21,14 +21,8 @@ REACH, H, PAIRS, BASINS = 5.0, 0.05, 12, 16  # half-width of the box inside; h o
 ARMIJO, CURVATURE_FLOOR, SHORTEST = 1e-4, 1e-10, 1e-4  # enough decrease; enough curvature; a line this short failed
 STRETCH, FIRST_STEP = 4.0, 1.0  # growth of the step on negative curvature; length of the very first step, per sqrt(d)
 RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, per sqrt(d)
-CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE, HOPE, HOPE_AGE = (
-    1e-9,
-    1e-9,
-    10.0,
-    1e-6,
-    4.0,
-    3,
-)  # when a basin is left; see `judge`
+CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE = 1e-9, 1e-9, 10.0, 1e-6  # when a basin is left; see `judge`
+HOPE, HOPE_AGE, MOST_HOPE = 4.0, 3, 1e4  # when it is hopeless; see `judge` and `leave`
 SAME_BASIN, SAME_BASIN_TWICE, BASIN_RADIUS = 0.1, 2, 0.05  # when two basins are one: by value and force, by distance
 SETTLE_SHARE, SETTLE_HOP, SETTLE_LEAST = 0.3, 0.05, 8.0  # of the readings, for a settle stage; after a move; least
 BETA, FORGET, POOLED, STEP, LARGEST_STEP = 0.8, 0.95, 0.5, 0.03, 1.0  # see `settle`
@@ -111,6 +105,7 @@ class Shape:
         self.points, self.values = [], []  # the archive of basins
         self.kind, self.escapes, self.left_f = "opening", 0, np.inf  # the last: base_f when a basin was last left
         self.sigma, self.eta, self.widening = UNKNOWN, STEP, 0.0  # noise; step of `settle`; log factor of all radii
+        self.hope = 0.0  # by how much basins fell farther than they promised
         self.successes, self.trials = np.zeros(len(KINDS)), np.zeros(len(KINDS))
         usual = np.clip(SWEEP_SHARE * budget, SWEEP_SHORT, SWEEP_LONG)
         self.sweep_length = int(min(usual, max(SWEEP_MOST * budget, SWEEP_FINE)))
@@ -209,6 +204,7 @@ class Shape:
         gamma, pairs = np.clip(gamma, 1e-3 * first, 10 * first), deque(maxlen=min(PAIRS, self.d + 2))
         self.line = SimpleNamespace(q=self.q, f=f, g=g, t=1.0, accepted=True, gamma=gamma, pairs=pairs, start=f)
         self.line.stretch, self.line.radius, self.line.age, self.line.mismatch = 1.0, RADIUS, 0, 0.0
+        self.line.judged, self.line.least, self.line.ratio = f, np.inf, 0.0  # see `judge`
 
     def go_to(self, kind: int | str, anchor: Vector, readings: int = 1) -> None:
         self.mode, self.kind, self.anchor, self.horizon = "escape", kind, anchor, readings
@@ -357,6 +353,9 @@ class Shape:
         if not np.isfinite(line.f):
             return "nonfinite"
         promise = -g @ (q_next - self.q) if line.accepted else -line.t * (line.g @ line.move)  # decrease to expect
+        if line.accepted and line.age >= HOPE_AGE:  # how much farther than its least promise so far has f fallen?
+            line.ratio += (line.judged - line.f) / line.least
+            line.judged, line.least = line.f, min(line.least, promise)
         tiny = np.linalg.norm(q_next - self.q) / np.sqrt(self.d) <= max(STANDSTILL, 8 * epsilon)
         unseen = ROUND_OFF * epsilon * abs(line.f)
         if line.accepted and (tiny or promise <= unseen or (line.age > 0 and promise <= CONVERGED * self.spread)):
@@ -365,11 +364,15 @@ class Shape:
             return "stall"
         if self.escapes > 0 and line.f + unseen >= self.base_f and self.same >= SAME_BASIN_TWICE:
             return "revisit"
-        return "hopeless" if line.f - HOPE * promise > self.base_f and line.age >= HOPE_AGE else None
+        lowest = line.f - max(self.hope, HOPE) * promise
+        return "hopeless" if lowest > self.base_f and line.age >= HOPE_AGE else None
 
     def leave(self, g: Vector, cause: str) -> tuple[Vector, Vector]:
         """Credit the escape that led here, write the basin to the archive, draw the next escape and make it."""
         line, unseen = self.line, ROUND_OFF * np.finfo(float).eps * abs(self.line.f)
+        if cause == "converged":
+            ratio = np.clip(line.ratio, HOPE, MOST_HOPE)
+            self.hope = np.sqrt(self.hope * ratio) if self.hope > 0 else ratio
         noisy, fall = self.noisy, self.left_f - min(line.f, self.base_f)  # noise lets the base move before that
         better = fall > unseen
         if self.kind in range(len(KINDS)):

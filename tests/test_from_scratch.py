@@ -267,6 +267,7 @@ THRESHOLDS = {
     "LEAST_FACTOR": 3.0,
     "LEAST_LEFT": 1,
     "MISMATCH": 0.9,
+    "MOST_HOPE": 3.0,
     "NOISE_IN_OWN": 50.0,
     "NOISY": 3.0,
     "SAME_FORCE": 1e18,

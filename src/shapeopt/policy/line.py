@@ -43,6 +43,9 @@ class Line(eqx.Module):
     radius: Scalar
     age: Int[Array, ""]
     start: Scalar  # value where the basin was entered
+    judged: Scalar  # value when a promise was last heard
+    least: Scalar  # least promise so far
+    ratio: Scalar  # how much farther f has fallen since, as a multiple of the least promise of the time
     mismatch: Scalar  # how far the change of f is from the work of g along the move: 0 for a smooth, noiseless f
 
     @staticmethod
@@ -62,6 +65,9 @@ class Line(eqx.Module):
             radius=zero,
             age=jnp.zeros((), jnp.int32),
             start=infinite,
+            judged=infinite,
+            least=infinite,
+            ratio=zero,
             mismatch=zero,
         )
 
@@ -83,6 +89,9 @@ class Line(eqx.Module):
             radius=pick(RADIUS, self.radius),
             age=pick(0, self.age),
             start=pick(plant.f, self.start),
+            judged=pick(plant.f, self.judged),
+            least=pick(jnp.inf, self.least),
+            ratio=pick(0.0, self.ratio),
             mismatch=pick(0.0, self.mismatch),
         )
 
@@ -141,6 +150,16 @@ class Line(eqx.Module):
     def followed(self, move: Vector, active: Bool[Array, ""]) -> "Line":
         """The step that the metric made is the line of the next trials."""
         return replace(self, move=jnp.where(active, move, self.move), t=jnp.where(active, 1.0, self.t))
+
+    def promised(self, promise: Scalar, active: Bool[Array, ""]) -> "Line":
+        """The step from here promises so much; what fell since the last one is held against the least of them."""
+        fallen = jnp.where(jnp.isfinite(self.judged) & (self.least > 0), (self.judged - self.f) / self.least, 0.0)
+        return replace(
+            self,
+            judged=jnp.where(active, self.f, self.judged),
+            least=jnp.where(active, jnp.minimum(self.least, promise), self.least),
+            ratio=self.ratio + jnp.where(active, fallen, 0.0),
+        )
 
     @property
     def target(self) -> Vector:

@@ -33,7 +33,8 @@ CONVERGED = 1e-9  # predicted decrease, as a share of the spread between basins,
 SAME_VALUE = 1e-6  # difference of two bottoms, as a share of the spread, that says nothing of the spread
 STANDSTILL = 1e-9  # root mean square step, in internal units, at which a basin is done whatever the spread
 ROUND_OFF = 10.0  # a decrease of this many ulps of f can't be seen
-HOPE = 4.0  # a basin is hopeless if even this multiple of the predicted decrease would not reach the best
+HOPE = 4.0  # a basin is hopeless if even this multiple, or that of basins so far, of its promise would not do
+MOST_HOPE = 1e4  # largest such multiple
 HOPE_AGE = 3  # steps before the prediction is trusted
 SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
 SAME_BASIN_TWICE = 2  # in how many steps in a row
@@ -133,6 +134,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             kind=jnp.asarray(Station.OPENING, jnp.int32),
             archive=Archive.empty(self.basins, q.size, dtype),
             left_f=real(jnp.inf),
+            hope=real(0.0),
             widening=real(0.0),
             sigma=real(0.0 if self.sigma == 0 else UNKNOWN),
             escapes=jnp.zeros((), jnp.int32),
@@ -287,14 +289,18 @@ class UniversalPolicy(AbstractProvidentPolicy):
         round_off = ROUND_OFF * epsilon * jnp.abs(line.f)
         converged = line.accepted & (tiny | (promise <= round_off) | (~opening & (promise <= CONVERGED * state.spread)))
         failed = ~line.accepted & ((line.t < SHORTEST) | (promise <= round_off))
-        hopeless = (line.f - HOPE * jnp.exp(state.advice.log_hope) * promise > state.base_f) & (line.age >= HOPE_AGE)
+        hope = jnp.maximum(state.hope, HOPE) * jnp.exp(state.advice.log_hope)
+        hopeless = (line.f - hope * promise > state.base_f) & (line.age >= HOPE_AGE)
         revisit = (state.escapes > 0) & (line.f + round_off >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
         flags = (converged, failed | _is_noisy(state), revisit, hopeless)
         return Signals(*(refining & flag for flag in flags), nonfinite=~jnp.isfinite(line.f) & refining)
 
     def follow(self, state: UniversalState, plant: Plant, action: StageAction, result: StepResult) -> UniversalState:
         advancing = (action.mode == Mode.REFINE) & state.line.accepted
-        return replace(state, line=state.line.followed(result.q - plant.q, advancing))
+        line = state.line.followed(result.q - plant.q, advancing)
+        return replace(
+            state, line=line.promised(-jnp.dot(plant.g, result.q - plant.q), advancing & (line.age >= HOPE_AGE))
+        )
 
     def remember(self, state: UniversalState, plant: Plant, action: StageAction, leaving: Flag) -> UniversalState:
         line = state.line
@@ -307,6 +313,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
     ) -> tuple[UniversalState, StageAction, Drive]:
         line, size = state.line, plant.q.size
         unseen = ROUND_OFF * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
+        ratio = jnp.clip(line.ratio, HOPE, MOST_HOPE)
+        hope = jnp.where(state.hope > 0, jnp.sqrt(state.hope * ratio), ratio)
         noisy, lowers = _is_noisy(state), line.f + unseen < state.base_f
         fall = state.left_f - jnp.minimum(line.f, state.base_f)  # noise lets the base move before the basin is left
         better = fall > unseen
@@ -353,6 +361,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             kind=kind,
             advice=advice,
             left_f=base_f,
+            hope=jnp.where(cause == Cause.CONVERGED, hope, state.hope),
             widening=widening,
             escapes=state.escapes + 1,
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),

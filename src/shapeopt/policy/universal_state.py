@@ -31,6 +31,7 @@ class UniversalState(eqx.Module):
     kind: Int[Array, ""]
     archive: Archive
     left_f: Scalar  # base_f when a basin was last left
+    hope: Scalar  # by how much basins that were refined fell farther than they promised; 0 before the first
     widening: Scalar  # log of what the radii of moves are multiplied by
     sigma: Scalar  # standard deviation of a force's noise, by coordinate; negative while it is not known
     escapes: Int[Array, ""]
