@@ -17,7 +17,7 @@ def made(method, place, protocol, **numbers):
     """A digest with these numbers, one a task."""
     cell = next(cell for cell in PROTOCOLS[protocol].cells if cell.name == place)
     values = {name: numbers.get(name, np.full(TASKS, np.nan)) for name in METRICS}
-    return Digest(protocol, cell.describe(), method, 0, values, 0.0, 0.0, {})
+    return Digest(protocol, cell.describe(), method, 0, values, 0.0, 0.0, 0.0, {})
 
 
 def pair(place, whole, without, name="controller", method="paper_without_controller", metric="lowest_gap"):

@@ -17,7 +17,7 @@ BASE = np.linspace(1, 2, TASKS)
 
 def made(method, gap, cell=CELLS[0], metric="best_gap"):
     values = {name: np.full(TASKS, np.nan) for name in METRICS} | {metric: np.asarray(gap, float)}
-    return Digest("near", cell.describe(), method, 0, values, 0.0, 0.0, {})
+    return Digest("near", cell.describe(), method, 0, values, 0.0, 0.0, 0.0, {})
 
 
 def only(found, *words, **settings):

@@ -13,7 +13,7 @@ from shapeopt.bench.records import RecordError
 def some(method: str, tasks: int) -> Digest:
     values = {"best_gap": np.linspace(1e-12, 3.0, tasks), "hit_best": np.array([np.nan, np.inf, *np.ones(tasks - 2)])}
     cell = {"name": "ackley-2-near-500", "family": "ackley", "dimension": 2, "budget": 500}
-    return Digest("near", cell, method, 7, values, 1e-12, 0.25, {"jax": "1.0"})
+    return Digest("near", cell, method, 7, values, 1e-12, 0.25, 0.5, {"jax": "1.0"})
 
 
 def test_digests_come_back(tmp_path: Path):
@@ -22,7 +22,12 @@ def test_digests_come_back(tmp_path: Path):
     back = load_digests(tmp_path / "deep" / "kept.safetensors")
     for one, other in zip(kept, back, strict=True):
         assert (one.protocol, one.cell, one.method, one.seed) == (other.protocol, other.cell, other.method, other.seed)
-        assert (one.lowest, one.area, one.versions) == (other.lowest, other.area, other.versions)
+        assert (one.lowest, one.area, one.area_over_calls, one.versions) == (
+            other.lowest,
+            other.area,
+            other.area_over_calls,
+            other.versions,
+        )
         assert list(one.values) == list(other.values)
         for name, values in one.values.items():
             np.testing.assert_allclose(other.values[name], values, rtol=1e-6)

@@ -19,7 +19,7 @@ def made(method, gap, place=ACKLEY, protocol="paper", **numbers):
     """A digest with these gaps and hits, one number a task."""
     cell = next(cell for cell in PROTOCOLS[protocol].cells if cell.name == place)
     zeros = {name: np.zeros(TASKS) for name in METRICS}
-    return Digest(protocol, cell.describe(), method, 0, zeros | {"lowest_gap": gap, **numbers}, 0.0, 0.0, {})
+    return Digest(protocol, cell.describe(), method, 0, zeros | {"lowest_gap": gap, **numbers}, 0.0, 0.0, 0.0, {})
 
 
 def rows(table):

@@ -19,7 +19,7 @@ def as_the_paper(cell, method, **other):
     for metric in METRICS:
         figure = find(SYNTHETIC, cell.family.name, cell.family.dimension, "", method, metric)
         values[metric] = np.full(4, other.get(metric, figure.mean))
-    return Digest("paper", cell.describe(), method, 0, values, 0.0, 0.0, {})
+    return Digest("paper", cell.describe(), method, 0, values, 0.0, 0.0, 0.0, {})
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_entries_that_do_not_come_back_are_listed_the_farthest_first(whole):
 
 def test_only_the_paper_s_baselines_count_and_missing_ones_are_named():
     ours = as_the_paper(CELLS[0], "gd")
-    shape = Digest("paper", CELLS[0].describe(), "universal", 0, ours.values, 0.0, 0.0, {})
+    shape = Digest("paper", CELLS[0].describe(), "universal", 0, ours.values, 0.0, 0.0, 0.0, {})
     table = reproduction_table([ours, shape])
     assert [entry.text for entry in table.rows[-1]][-2:] == ["5 of 5", "100 %"]
     assert any("momentum (every cell)" in note for note in table.notes)

@@ -34,7 +34,7 @@ def made(method, place, protocol="paper", lowest=0.25, area=0.5, **means):
     values = {name: np.full(TASKS, np.nan) for name in METRICS}
     for name, mean in means.items():
         values[name] = mean + ZIGZAG if np.isscalar(mean) else mean
-    return Digest(protocol, cell.describe(), method, 0, values, lowest, area, {})
+    return Digest(protocol, cell.describe(), method, 0, values, lowest, area, 0.9, {})
 
 
 def column(table: Table, head: str) -> list:
@@ -210,9 +210,9 @@ def test_the_overview_sorts_by_area_and_counts_where_a_method_leads():
     ]
     rows = [[entry.text for entry in row] for row in overview_table(found).rows]
     assert rows == [
-        ["adam", "2", "0.500", "0.00", "0", "1"],
-        ["gd", "2", "0.300", "0.750", "1", "1"],
-        ["nag", "1", "0.100", "0.00", "0", "0"],
+        ["adam", "2", "0.500", "0.900", "0.00", "0", "1"],
+        ["gd", "2", "0.300", "0.900", "0.750", "1", "1"],
+        ["nag", "1", "0.100", "0.900", "0.00", "0", "0"],
     ]
 
 

@@ -19,7 +19,8 @@ QUICK = "-quick"  # how `Protocol.quick` ends the name of a protocol
 
 @dataclass(frozen=True, eq=False)
 class Digest:
-    """One method on one cell: every metric, one number a task; the lowest gap of all runs; the area under the ECDF."""
+    """One method on one cell: every metric, one number a task; the lowest gap of all runs; the areas under the ECDF
+    over the logarithm of calls and over calls."""
 
     protocol: str
     cell: Mapping[str, Any]  # `Cell.describe()`
@@ -28,6 +29,7 @@ class Digest:
     values: Mapping[str, np.ndarray]
     lowest: float
     area: float
+    area_over_calls: float
     versions: Mapping[str, str]
 
     @property
@@ -37,7 +39,7 @@ class Digest:
 
 def digest(record: Record) -> Digest:
     """A record without its curves."""
-    lowest = lowest_gap(record.curves)
+    lowest, profile = lowest_gap(record.curves), ecdf(record.curves, Targets())
     return Digest(
         protocol=record.protocol,
         cell=record.cell,
@@ -45,7 +47,8 @@ def digest(record: Record) -> Digest:
         seed=record.seed,
         values=summarise(record.curves, record.rule),
         lowest=float("nan") if np.isnan(lowest).all() else float(np.nanmin(lowest)),
-        area=area(ecdf(record.curves, Targets())),
+        area=area(profile),
+        area_over_calls=area(profile, log_calls=False),
         versions=record.versions,
     )
 

@@ -12,8 +12,8 @@ from safetensors.numpy import save
 from .digest import Digest
 from .records import MAX_BYTES, RecordError
 
-FORMAT = "shapeopt-digests-1"
-ABOUT = ("protocol", "cell", "method", "seed", "lowest", "area", "versions")
+FORMAT = "shapeopt-digests-2"
+ABOUT = ("protocol", "cell", "method", "seed", "lowest", "area", "area_over_calls", "versions")
 
 
 def save_digests(path: Path, found: Sequence[Digest]) -> None:
