@@ -56,8 +56,8 @@ MINIMA = "Minima are counted within each task and averaged over tasks; the paper
 OVERVIEW = (
     "ECDF area: share of (run, target) pairs reached, 51 targets from 100 to 1e-8, averaged over the logarithm of "
     "calls, or over calls, then over the method's cells. Hits: share of runs whose returned point hits (the last "
-    "position, where hits are judged by distance), likewise. Leads: cells in which its best gap is better than every other method's, or "
-    "can't be told from the best, by the tests of the full table."
+    "position, where hits are judged by distance), likewise. Leads: cells in which its best gap is better than every "
+    "other method's, or can't be told from the best, by the tests of the full table."
 )
 FEW = "A quick run: far too few tasks for any conclusion."
 
