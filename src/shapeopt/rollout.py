@@ -181,8 +181,10 @@ class Stepper:
 
     def info(self, tails: np.ndarray) -> PyTree:
         """What `info` said, in columns of one entry a reading, from the outcomes of rounds without their points."""
-        columns = tails.reshape(len(tails), -1, self.particles).swapaxes(0, 1)
-        return jax.tree.unflatten(self._compiled.info, [column.reshape(-1) for column in columns])
+        leaves, treedef = jax.tree.flatten(self._compiled.info)
+        ends, batch = np.cumsum([leaf.size for leaf in leaves]), len(self._compiled.point.shape) - 1
+        parts = zip(np.split(tails, ends[:-1], axis=1), leaves, strict=True)
+        return jax.tree.unflatten(treedef, [part.reshape(-1, *leaf.shape[batch:]) for part, leaf in parts])
 
 
 # XLA's CPU backend would spread the step's two hundred little kernels over its threads, which costs more than they do;
@@ -241,7 +243,7 @@ def _brought_back(part: Array | np.ndarray, dtype: Any) -> Any:
 
 
 class CompiledStep(NamedTuple):
-    """The compiled parts of a `Stepper`, with the shape of its points and the structure of its info."""
+    """The compiled parts of a `Stepper`, with the shapes of its points and of its info."""
 
     pack: Any
     tell: Any
@@ -272,7 +274,7 @@ def _compiled_step(static: Any, treedef: Any, packing: Packing) -> CompiledStep:
 
     plain = jax.jit(tell, donate_argnums=1)
     single = jax.jit(one_kernel, donate_argnums=1) if packing.groups and len(point.shape) == 1 else plain
-    return CompiledStep(jax.jit(packing.pack), single, plain, point, jax.tree.structure(info))
+    return CompiledStep(jax.jit(packing.pack), single, plain, point, info)
 
 
 def _reading(row: Float[Array, " n"], shape: tuple[int, ...]) -> Reading:
