@@ -24,6 +24,7 @@ ORDER = (
     ("run",),
     ("training", "bench"),
     ("minimizer", "asktell", "adapters", "plots"),
+    ("theory",),
     ("report", "cli"),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

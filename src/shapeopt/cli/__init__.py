@@ -16,6 +16,7 @@ from .demo import Demo
 from .errors import UsageError
 from .listing import List
 from .minimize import Minimize
+from .theory import Theory
 from .train import Train
 
 __all__ = ["main"]
@@ -25,6 +26,7 @@ Command = (
     | Annotated[Demo, tyro.conf.subcommand("demo")]
     | Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
+    | Annotated[Theory, tyro.conf.subcommand("theory")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )
 DESCRIPTION = "Fixed-budget nonconvex minimisation."
