@@ -56,6 +56,21 @@ def print_account(console: Console, result: Any, whole: bool = False) -> None:
     console.print(table, "")
 
 
+def print_events(console: Console, events: Sequence[Any]) -> None:
+    """Every event in turn, on lines that fit into 80 columns."""
+    table, several = make_table("Events"), any(event.particle for event in events)
+    for column in ("call", "stage, ended by", "value", "best", "memory", "next anchor"):
+        table.add_column(column, justify="right" if column in ("call", "value", "best") else "left", no_wrap=True)
+    for event in events:
+        particle = f"{event.particle}: " if several else ""
+        cuts = f", port cut {event.cuts}x" if event.cuts else ""
+        stage = f"{particle}{event.mode}, {event.cause}{cuts}"
+        value = f"{event.before:.4g} -> {event.value:.4g}"
+        anchor = "" if event.anchor is None else short_point(event.anchor, 3).partition("  (")[0]
+        table.add_row(str(event.call), stage, value, f"{event.best:.4g}", "written" if event.wrote else "", anchor)
+    console.print(table, "")
+
+
 def basins_left(events: Sequence[Any]) -> list[Any]:
     """The events that left a basin: all but the ends of the moves between basins."""
     return [event for event in events if event.mode != "escape"]

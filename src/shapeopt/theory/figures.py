@@ -1,10 +1,12 @@
 """Pictures of the checks; needs matplotlib (the extra `report`)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
 from ..plots.style import COLOURS, DASHES, FIRST, Look, add_legend, in_rows, panels, styled, tidy
 from .study import Study
@@ -43,7 +45,7 @@ def draw_defects(studies: Sequence[Study]) -> Figure:
             rows = [grid[column + len(shown) * row] for row in range(4)]
             _defect_panel(rows[0], check)
             for axes, sweep in zip(rows[1:], (check.port, check.clip, check.noise), strict=True):
-                _floor_panel(axes, sweep)
+                _floor_panel(axes, sweep, sweep is not check.noise)
             rows[0].set_title(one.cell.name)
         labels = ("defect against h", "floor against beta", "floor against\nthe cut", "floor against\nh tr(W Xi)")
         for row, label in enumerate(labels):
@@ -73,6 +75,12 @@ def draw_progress_bound(studies: Sequence[Study]) -> Figure:
         return figure
 
 
+def _few_ticks(axes: Any) -> None:
+    axes.xaxis.set_major_locator(LogLocator(numticks=4))
+    axes.xaxis.set_major_formatter(LogFormatterSciNotation())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
 def _defect_panel(axes: Any, check: Any) -> None:
     for h, defect, C_1 in zip(check.h, check.defect, check.C_1, strict=True):
         axes.plot(h, defect, marker=".", ms=3, **vars(SEEN))
@@ -81,13 +89,17 @@ def _defect_panel(axes: Any, check: Any) -> None:
     axes.plot(h, 0.3 * defect[-1] * (h / h[-1]) ** 2, **vars(OTHER))
     axes.set(xscale="log", yscale="log")
     tidy(axes)
+    _few_ticks(axes)
 
 
-def _floor_panel(axes: Any, sweep: Any) -> None:
+def _floor_panel(axes: Any, sweep: Any, lines: bool) -> None:
+    """`lines` joins the points, where a larger x is always the harder case."""
+    bounded, seen = (look if lines else replace(look, linestyle="none") for look in (BOUND, SEEN))
     for x, floor, bound in zip(sweep.x, sweep.floor, sweep.bound, strict=True):
         order = np.argsort(x)
         keep = order[(x > 0)[order]]
-        axes.plot(x[keep], np.maximum(floor[keep], 1e-300), marker=".", ms=3, **vars(SEEN))
-        axes.plot(x[keep], bound[keep], **vars(BOUND))
+        axes.plot(x[keep], np.maximum(floor[keep], 1e-300), marker=".", ms=3, **vars(seen))
+        axes.plot(x[keep], bound[keep], marker="_", ms=4, **vars(bounded))
     axes.set(xscale="log", yscale="log")
     tidy(axes)
+    _few_ticks(axes)

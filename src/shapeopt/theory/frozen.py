@@ -61,12 +61,13 @@ class Bounds(NamedTuple):
 def freeze(runs: Runs, places: list[tuple[int, int]]) -> FrozenStage:
     """The stages that began at these steps, stacked, with their equilibria."""
     tasks, steps = runs.at(places)
-    M = np.linalg.inv(steps.M_inv)
+    M: Any = np.linalg.inv(steps.M_inv)
     d = M.shape[-1]
     D = steps.drag + steps.K_d[:, :, None] * np.eye(d) + (steps.zeta / runs.h)[:, None, None] * M
-    still = np.zeros_like(steps.q)
+    still: Any = np.zeros_like(steps.q)
     stages = FrozenStage(tasks, steps.potential, steps.q, steps.p, M, steps.M_inv, steps.Omega, D, steps.u_shp, still)
-    return stages._replace(q_star=np.asarray(equilibria(stages)))
+    q_star: Any = np.asarray(equilibria(stages))
+    return stages._replace(q_star=q_star)
 
 
 @jax.jit

@@ -16,7 +16,7 @@ mu is not known: it is the largest number for which both inequalities above hold
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -38,22 +38,22 @@ ROUND_OFF = 1e-9  # excess over a bound, as a share of V(0), that passes as roun
 
 
 class Path(NamedTuple):
-    """What V is made of along a trajectory, and the rates of change along it; `drive` is |u|^2."""
+    """What V is made of along a trajectory, and the rates of change along it."""
 
-    time: Scalar
-    gap: Scalar  # U - U*
-    kinetic: Scalar
-    cross: Scalar  # e . p
-    square: Scalar  # |e|^2
-    pull: Scalar  # e . grad U
-    energy_rate: Scalar
-    cross_rate: Scalar
-    q: Vector
+    time: Any
+    gap: Any  # U - U*
+    kinetic: Any
+    cross: Any  # e . p
+    square: Any  # |e|^2
+    pull: Any  # e . grad U
+    energy_rate: Any
+    cross_rate: Any
+    q: Any
 
-    def V(self, epsilon: float) -> np.ndarray:
+    def V(self, epsilon: float) -> Any:
         return self.gap + self.kinetic + epsilon * self.cross  # eq. dp_modified_lyapunov
 
-    def V_rate(self, epsilon: float) -> np.ndarray:
+    def V_rate(self, epsilon: float) -> Any:
         return self.energy_rate + epsilon * self.cross_rate
 
 

@@ -16,7 +16,7 @@ CAPTIONS = {
     "rates": "V of frozen stages without the port, each in its own unit of time, and the bound that all share.",
     "defects": "One-step defects against h, and where V ends against the port's bound, against how far a bound of the "
     "box cuts the equilibrium off, and against h tr(W Xi); each line is a stage, each bound is its own.",
-    "progress": "Runs that have not improved by delta after S proposals, and the bounds from the other half of the runs.",
+    "progress": "Runs that have not improved by delta after S proposals, and the bounds from the other half of them.",
 }
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..policy import AbstractPolicy, find_policy
 from ..tasks import AbstractFamily, StartLaw, make_family
-from .defects import DefectCheck, check_defects, resolvable
+from .defects import DefectCheck, Sweep, check_defects, resolvable
 from .frozen import defects_of, freeze
 from .lyapunov import RateCheck, check_rates
 from .progress import ProgressCheck, check_progress
@@ -132,7 +132,7 @@ def _rate_statement(rates: list[RateCheck], flat: list[int], broken: list[int]) 
             f"c {_range(c)}; fitted rate {_range(fitted)}, that is {_range(fitted / c)} times c",
             f"largest excess of dV/dt over its bound {max(one.excess for one in rates):.1e} of c V(0)",
             f"trajectories began at {min(one.share for one in rates):g} to {max(one.share for one in rates):g} of the "
-            "way from the equilibrium to the stage's own start, the largest share at which U is strongly convex on them",
+            "way from the equilibrium to the stage's own start, the largest at which U is strongly convex along them",
         ]
     return Statement(
         "Contraction of a frozen stage",
@@ -149,9 +149,9 @@ def _defect_statement(check: DefectCheck) -> Statement:
         f"{check.own_h_resolved:.0%} of them, so the largest h is half of that motion's time or the policy's own",
         f"C_1 {_range(check.C_1)} (estimated: 1.5 times the largest defect of half of the starts), one-step defect of "
         f"order h^{check.order:.2f}",
-        f"largest excess over the one-step bound {check.one_step:.1e}, over that of trajectories {check.whole:.1e} of V(0)",
-        f"floor against the port's bound: at most {_most(check.port)} of the stated one; against how far a clip cuts the "
-        f"equilibrium off: at most {_most(check.clip)}",
+        f"excess over the one-step bound at most {check.one_step:.1e} of V(0), over that of trajectories {check.whole:.1e}",
+        f"floor against the port's bound: at most {_most(check.port)} of the stated one; against how far a clip cuts "
+        f"the equilibrium off: at most {_most(check.clip)}",
     )
     return Statement(
         "Contraction of the discrete step",
@@ -181,7 +181,8 @@ def _progress_statement(check: ProgressCheck) -> Statement:
     found = [f"{check.runs} runs, half of them to estimate; {check.solved} more had nothing left to gain"]
     if check.theta.size:
         found += [
-            f"theta_s {_range(check.theta)}, r_s {_range(check.r)} over {len(check.theta)} proposals, rho {check.rho:.3g}",
+            f"theta_s {_range(check.theta)}, r_s {_range(check.r)} over {len(check.theta)} proposals",
+            f"rho {check.rho:.3g}",
             f"failure after them: {check.failure[-1]:.3g} measured, {check.bound[-1]:.3g} bounded, "
             f"{check.exponential[-1]:.3g} by rho alone; chance allows {check.tolerance:.2g} more",
         ]
@@ -200,5 +201,5 @@ def _range(values: object) -> str:
     return f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
 
 
-def _most(sweep: object) -> str:
-    return f"{float(np.max(sweep.floor / sweep.bound)):.2g}"  # type: ignore[attr-defined]
+def _most(sweep: Sweep) -> str:
+    return f"{float(np.max(sweep.floor / sweep.bound)):.2g}"
