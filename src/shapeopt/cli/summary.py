@@ -57,18 +57,20 @@ def print_account(console: Console, result: Any, whole: bool = False) -> None:
 
 
 def print_events(console: Console, events: Sequence[Any]) -> None:
-    """Every event in turn, on lines that fit into 80 columns."""
-    table, several = make_table("Events"), any(event.particle for event in events)
-    for column in ("call", "stage, ended by", "value", "best", "memory", "next anchor"):
-        table.add_column(column, justify="right" if column in ("call", "value", "best") else "left", no_wrap=True)
+    """Every event in turn, a line each; nothing is cut off where the terminal is narrow."""
+    several = any(event.particle for event in events)
+    console.print("[bold]Events[/]")
+    head = f"{'call':>6} {'who ' if several else ''}{'stage':<7}{'ended by':<10}{'from':>9}{'to':>10}{'best':>10}"
+    console.print(f"[dim]{head}  memory   next anchor[/]", soft_wrap=True)
     for event in events:
-        particle = f"{event.particle}: " if several else ""
-        cuts = f", port cut {event.cuts}x" if event.cuts else ""
-        stage = f"{particle}{event.mode}, {event.cause}{cuts}"
-        value = f"{event.before:.4g} -> {event.value:.4g}"
+        who = f"{event.particle:>3} " if several else ""
+        values = f"{event.before:>9.4g}{event.value:>10.4g}{event.best:>10.4g}"
         anchor = "" if event.anchor is None else short_point(event.anchor, 3).partition("  (")[0]
-        table.add_row(str(event.call), stage, value, f"{event.best:.4g}", "written" if event.wrote else "", anchor)
-    console.print(table, "")
+        cuts = f"  port cut {event.cuts}x" if event.cuts else ""
+        memory = "written" if event.wrote else ""
+        line = f"{event.call:>6} {who}{event.mode:<7}{event.cause:<10}{values}  {memory:<7}  {anchor}{cuts}"
+        console.print(line, soft_wrap=True)
+    console.print()
 
 
 def basins_left(events: Sequence[Any]) -> list[Any]:

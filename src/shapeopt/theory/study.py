@@ -77,9 +77,9 @@ def study(cell: Cell, count: int, seed: int) -> Study:
         fit = resolvable(stages, rates, STEPPED)
         defects = check_defects(stages, fit, runs.h, seed) if fit else None
         progress = check_progress(runs)
-    statements = [_structure(runs), _ledger(runs), _rate_statement(rates, flat, broken)]
-    statements += [] if defects is None else [_defect_statement(defects), _noise_statement(defects)]
-    return Study(cell, runs, rates, defects, progress, [*statements, _progress_statement(progress)])
+    statements = [structure_statement(runs), ledger_statement(runs), rate_statement(rates, flat, broken)]
+    statements += [] if defects is None else [defect_statement(defects), noise_statement(defects)]
+    return Study(cell, runs, rates, defects, progress, [*statements, progress_statement(progress)])
 
 
 def _spread(places: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
@@ -87,7 +87,7 @@ def _spread(places: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
     return [places[i] for i in np.unique(np.linspace(0, len(places) - 1, most).round().astype(int))]
 
 
-def _structure(runs: Runs) -> Statement:
+def structure_statement(runs: Runs) -> Statement:
     worst = defects_of(runs.steps, runs.h)
     bad = [f"{name} by {share:.1e} of its size" for name, share in worst.items() if share > ROUND_OFF]
     found = (f"{runs.f.size} steps of {len(runs.f)} runs, each operator as a matrix", *bad)
@@ -100,7 +100,7 @@ def _structure(runs: Runs) -> Statement:
     )
 
 
-def _ledger(runs: Runs) -> Statement:
+def ledger_statement(runs: Runs) -> Statement:
     ledger = runs.ledger
     terms = np.abs(np.stack([*ledger[:7], ledger.task_after, ledger.shaped_after])).sum(0)
     size = np.maximum(terms, np.roll(terms, 1, axis=1))
@@ -120,7 +120,7 @@ def _ledger(runs: Runs) -> Statement:
     )
 
 
-def _rate_statement(rates: list[RateCheck], flat: list[int], broken: list[int]) -> Statement:
+def rate_statement(rates: list[RateCheck], flat: list[int], broken: list[int]) -> Statement:
     found = [f"{len(rates)} frozen stages checked, {len(flat)} lie near no strongly convex minimum of U"]
     if broken:
         found.append(f"(A2) is not true of {len(broken)} stages: D is not positive, or Omega not skew")
@@ -143,13 +143,14 @@ def _rate_statement(rates: list[RateCheck], flat: list[int], broken: list[int]) 
     )
 
 
-def _defect_statement(check: DefectCheck) -> Statement:
+def defect_statement(check: DefectCheck) -> Statement:
     found = (
         f"{len(check.C_1)} stages, h {_range(check.h)}; the policy's own h resolves the quickest motion of "
         f"{check.own_h_resolved:.0%} of them, so the largest h is half of that motion's time or the policy's own",
         f"C_1 {_range(check.C_1)} (estimated: 1.5 times the largest defect of half of the starts), one-step defect of "
         f"order h^{check.order:.2f}",
-        f"excess over the one-step bound at most {check.one_step:.1e} of V(0), over that of trajectories {check.whole:.1e}",
+        f"excess over the one-step bound at most {check.one_step:.1e} of V(0)",
+        f"excess over the bound of whole trajectories at most {check.whole:.1e} of V(0)",
         f"floor against the port's bound: at most {_most(check.port)} of the stated one; against how far a clip cuts "
         f"the equilibrium off: at most {_most(check.clip)}",
     )
@@ -162,7 +163,7 @@ def _defect_statement(check: DefectCheck) -> Statement:
     )
 
 
-def _noise_statement(check: DefectCheck) -> Statement:
+def noise_statement(check: DefectCheck) -> Statement:
     found = (
         "W = M^-1 / 2, Xi known, along the softest and the stiffest direction of M",
         f"the floor grows like (h tr(W Xi))^x with x {_range(check.noise_slopes)}",
@@ -177,7 +178,7 @@ def _noise_statement(check: DefectCheck) -> Statement:
     )
 
 
-def _progress_statement(check: ProgressCheck) -> Statement:
+def progress_statement(check: ProgressCheck) -> Statement:
     found = [f"{check.runs} runs, half of them to estimate; {check.solved} more had nothing left to gain"]
     if check.theta.size:
         found += [
