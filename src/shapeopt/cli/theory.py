@@ -38,7 +38,7 @@ class Theory:
             from ..theory.report import write_report
         except ModuleNotFoundError as error:
             raise UsageError(f"{error}; pictures need the extra `report`: pip install 'shapeopt[report]'.") from error
-        from ..theory import make_cell, study
+        from ..theory import check_cell, make_cell
 
         try:
             cells = [make_cell(name) for name in self.policies]
@@ -47,7 +47,7 @@ class Theory:
         studies = []
         for cell in cells:
             print(f"{cell.name}: {self.runs} runs of {cell.budget} calls", file=sys.stderr, flush=True)
-            studies.append(study(cell, self.runs, self.seed))
+            studies.append(check_cell(cell, self.runs, self.seed))
             for statement in studies[-1].statements:
                 print(f"  {'held  ' if statement.holds else 'BROKEN'}  {statement.title}", flush=True)
         page = write_report(self.folder, studies, ".png" if self.png else ".svg")

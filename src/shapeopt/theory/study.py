@@ -67,7 +67,7 @@ def make_cell(name: str) -> Cell:
     return Cell(name, policy, make_family(family, int(dimension.split("-")[0]), StartLaw.PAPER, varied=varied), 48)
 
 
-def study(cell: Cell, count: int, seed: int) -> Study:
+def check_cell(cell: Cell, count: int, seed: int) -> Study:
     """`count` runs, and every check on them."""
     with jax.enable_x64(True):
         runs = watch(cell.name, cell.policy, cell.family, count, cell.budget, seed)
