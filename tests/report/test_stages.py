@@ -9,7 +9,7 @@ from shapeopt.core import Box
 from shapeopt.core.result import SHAPING_COLUMNS, RunRecord, list_stages
 from shapeopt.dynamics import Centres, SemiImplicitStep, ShapedPotential
 from shapeopt.policy import cast_policy, find_policy
-from shapeopt.shape import ShapeOptimizer
+from shapeopt.shape import ShapeOptimizer, potential_of
 
 BOUNDS = (np.array([-2.0, -6.0]), np.array([4.0, 5.0]))
 
@@ -26,10 +26,10 @@ def test_the_points_of_the_trace_are_where_the_values_were_read(plane):
 
 def test_a_run_carries_no_potential_unless_it_is_asked_to():
     policy = cast_policy(find_policy("universal"), "float64")
-    for asked in (False, True):
-        optimizer = ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_shaping=asked)
+    for onlooker, kept in ((None, type(None)), (potential_of, ShapedPotential)):
+        optimizer = ShapeOptimizer(policy, SemiImplicitStep(policy.h), onlooker=onlooker)
         state = jax.eval_shape(lambda o=optimizer: o.init(jnp.zeros(2), Box.around(*BOUNDS), 9, jax.random.key(0)))
-        assert (state.info.shaping is not None) is asked
+        assert isinstance(state.info.seen, kept)
 
 
 def test_an_escape_ends_where_the_pull_of_its_anchor_balances_the_force(plane):
