@@ -114,6 +114,7 @@ def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise
     gradient = "not given" if jac is None else "returned with the value" if jac is True else "a function of its own"
     settings = {"objective": name, "budget": run.budget, "policy": policy if isinstance(policy, str) else policy.kind}
     settings |= {"seed": run.seed, "starts": run.particles, "gradient": gradient, "noise": noise}
+    settings |= {"port allowance": run.port_allowance}
     settings |= {"x0": problem.x0, "lower bounds": problem.lower, "upper bounds": problem.upper}
     subject = Subject(
         title=f"{name}, {problem.x0.size} dimension{'s' if problem.x0.size > 1 else ''}",

@@ -120,6 +120,7 @@ class Minimize:
             "dimension": objective.dimension,
         }
         about |= {"budget": self.budget, "policy": self.policy, "seed": self.seed, "seconds": outcome.seconds}
+        about |= {} if self.port_allowance is None else {"port_allowance": self.port_allowance}
         family = {"law": self.law, "rotated": self.rotated, "varied": self.varied}
         about |= {"jac": self.jac} if ":" in self.objective else family
         about |= {"minimum": objective.minimum, "gap": result.fun - objective.minimum}
