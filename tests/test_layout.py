@@ -24,6 +24,7 @@ ORDER = (
     ("run",),
     ("training", "bench"),
     ("plots",),
+    ("theory",),
     ("report",),
     ("minimizer", "asktell", "adapters"),
     ("cli",),

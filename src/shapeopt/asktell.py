@@ -42,6 +42,7 @@ class Shape:
         policy: str | AbstractPolicy = "universal",
         noise: float | None = None,
         num_starts: int = 1,
+        port_allowance: float | None = None,
         gradients: bool = True,
         seed: int = 0,
     ) -> None:
@@ -52,10 +53,11 @@ class Shape:
             "policy": policy,
             "noise": noise,
             "num_starts": num_starts,
+            "port_allowance": port_allowance,
             "gradients": gradients,
             "seed": seed,
         }
-        self._run = Run(find_policy(policy, noise), problem, budget, seed, num_starts)
+        self._run = Run(find_policy(policy, noise), problem, budget, seed, num_starts, port_allowance)
         self._gradients = gradients
         self._values: list[float] = []  # of the reading under way, when there are no gradients
         self._probes: np.ndarray | None = None

@@ -30,6 +30,7 @@ def minimize(
     noise: float | None = None,
     policy: str | AbstractPolicy = "universal",
     num_starts: int = 1,
+    port_allowance: float | None = None,
     seed: int = 0,
     callback: Callback | None = None,
     on_error: Literal["raise", "skip"] = "raise",
@@ -49,9 +50,12 @@ def minimize(
         noise: standard deviation of the gradient's noise; None lets the readings tell.
         policy: a shipped name, a path to a weights file, or a policy.
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0.
+        port_allowance: how much energy a policy's port may feed in, as a multiple of what was dissipated so far; an
+            input that would pass it is cut. None: nobody watches; infinity: watched, and never cut.
         seed: all randomness follows from it.
-        callback: called with (x, fun, nfev, mode, budget) as the run goes on: at every call of a host objective, at
-            intervals of a compiled one. Returning True or raising StopIteration ends the run.
+        callback: called with (x, fun, nfev, mode, budget, events) as the run goes on: at every call of a host
+            objective, at intervals of a compiled one. `events` are those since the last time. Returning True or raising
+            StopIteration ends the run.
         on_error: "raise" passes an exception of `fun` on, unchanged, with the result so far in its attribute
             `shapeopt_result`; "skip" counts the call and goes on.
         stages: keep what shaped each stage in `result.stages` (anchor, kappa, remembered basins).
@@ -59,8 +63,12 @@ def minimize(
             `report`. `fun` is not called for it.
 
     Returns a SciPy `OptimizeResult` (x, fun, success, status, message, nfev, njev, nit) with `minima` (distinct basins:
-    x, fun, visits), `events` (why each stage ended: call, mode, cause, value, anchor), `trace` (per reading: value,
-    best, calls, mode, and x where the run is not huge) and `energy` (the ledger, one array a term).
+    x, fun, visits), `events` (one entry for each stage that ended: call, particle, stage, mode, cause, the values with
+    which it began (`before`) and ended (`value`), best, whether memory was written (`wrote`), the `anchor` of the stage
+    that follows, `next_x`, and how many of its port inputs were cut), `trace` (per reading: value, best, calls, mode,
+    and x where the run is not huge), `energy` (the ledger, one array a term) and `passivity` (allowance, energy
+    `injected` by the port and `dissipated` after each reading, and the calls after an input was `cut`; None if nobody
+    watched).
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
@@ -69,7 +77,8 @@ def minimize(
     folder = None if report is None else _report_folder(report)
     prefer_prompt_dispatch()
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
-    run = Run(find_policy(policy, noise), problem, budget, int(seed), num_starts, stages or folder is not None)
+    kept = stages or folder is not None
+    run = Run(find_policy(policy, noise), problem, budget, int(seed), num_starts, port_allowance, kept)
     host = _host_oracle(fun, jac, problem, run)
     try:
         status = _drive(fun, jac, run, host, callback, on_error)
@@ -105,6 +114,7 @@ def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise
     gradient = "not given" if jac is None else "returned with the value" if jac is True else "a function of its own"
     settings = {"objective": name, "budget": run.budget, "policy": policy if isinstance(policy, str) else policy.kind}
     settings |= {"seed": run.seed, "starts": run.particles, "gradient": gradient, "noise": noise}
+    settings |= {"port allowance": run.port_allowance}
     settings |= {"x0": problem.x0, "lower bounds": problem.lower, "upper bounds": problem.upper}
     subject = Subject(
         title=f"{name}, {problem.x0.size} dimension{'s' if problem.x0.size > 1 else ''}",
@@ -180,8 +190,10 @@ def _nothing(run: Run) -> Reading:
 def _stops(callback: Callback | None, run: Run) -> bool:
     if callback is None:
         return False
+    progress = run.progress()
+    progress.events = run.new_events()
     try:
-        return callback(run.progress()) is True
+        return callback(progress) is True
     except StopIteration:
         return True
 

@@ -6,7 +6,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from .core import AbstractOptimizer, Box, Mode, Reading, Status
+from .core import AbstractOptimizer, Box, Cause, Mode, Reading, Status
+from .core.event_log import EventLog
 from .core.problem import Problem
 from .core.result import (
     LEDGER_TERMS,
@@ -18,11 +19,13 @@ from .core.result import (
     list_stages,
     make_result,
 )
-from .dynamics import SemiImplicitStep
+from .dynamics import PassivityMonitor, SemiImplicitStep
+from .events import writes_memory
 from .oracles import AbstractOracle
 from .policy import AbstractPolicy, cast_policy
+from .policy.base import AbstractProvidentPolicy
 from .rollout import Best, Carry, Stepper, advance, compiled_start
-from .shape import ShapeOptimizer
+from .shape import ShapeOptimizer, potential_of
 from .swarm import SwarmOptimizer
 
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of events are not kept, so that memory stays O(d)
@@ -51,16 +54,22 @@ class Run:
         budget: int,
         seed: int,
         num_starts: int = 1,
+        port_allowance: float | None = None,
         stages: bool = False,
     ) -> None:
         for name, value in (("budget", budget), ("num_starts", num_starts)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
-        self.problem, self.budget, self.seed = problem, int(budget), seed
+        self.problem, self.budget, self.seed, self.port_allowance = problem, int(budget), seed, port_allowance
         self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
         with self.precision():
-            cast, shaped = cast_policy(policy, problem.x0.dtype), stages and self.keeps_points
-            shape = ShapeOptimizer(cast, SemiImplicitStep(policy.h), record_shaping=shaped)
+            shape = ShapeOptimizer(
+                cast_policy(policy, problem.x0.dtype),
+                SemiImplicitStep(policy.h),
+                record_anchor=self.keeps_points,
+                monitor=_monitor(port_allowance),
+                onlooker=potential_of if stages and self.keeps_points else None,
+            )
         optimizer: AbstractOptimizer = shape if num_starts == 1 else SwarmOptimizer(shape, int(num_starts))
         self.optimizer = optimizer
         self.particles = int(num_starts)
@@ -73,11 +82,15 @@ class Run:
             self._state, x = compiled_start(optimizer)(problem.x0, self.box, self.budget, jax.random.key(seed))
             self._points = np.atleast_2d(jax.device_get(x))
         self._first = self._points
+        outward = jax.device_get(self.box).outward
+        self.log = EventLog(self.particles, _writes(policy), outward, problem.layout.restore)
+        self._shown = 0  # entries of the log that a callback has seen
         self._stepper: Stepper | None = None
         self._round: list[Reading] = []
         self._rows: list[tuple[float, float, int]] = []  # value, best, calls of the readings made one by one
         self._outcomes: list[np.ndarray] = []  # what the optimizer made of each round of them
         self._mode = int(Mode.ESCAPE)
+        self._ended = False  # whether a stage ended since these joined the record
 
     def precision(self) -> Any:
         """The context in which this run's numbers keep their dtype."""
@@ -122,7 +135,8 @@ class Run:
         size = self._points.size
         self._points = outcome[:size].reshape(self._points.shape)
         self._outcomes.append(outcome if self.keeps_points else outcome[size:].copy())
-        self._mode = int(outcome[size + self.particles - 1])  # `Info` begins with the mode
+        modes, causes = outcome[size : size + 2 * self.particles].reshape(2, -1)  # with which `Info` begins
+        self._mode, self._ended = int(modes[-1]), self._ended or bool(causes.any())
 
     def _settle(self) -> None:
         """Readings that were made one by one join the record."""
@@ -133,8 +147,8 @@ class Run:
         (values, bests, calls), self._rows = np.array(self._rows[:heard]).T, self._rows[heard:]
         size = self._points.size if self.keeps_points else 0
         next_x = outcomes[:, :size].reshape(heard, -1) if self.keeps_points else None
-        names, columns = self._columns(values, bests, calls, self._stepper.info(outcomes[:, size:]), next_x)
-        self.record.extend(**dict(zip(names, columns, strict=True)))
+        self._keep(values, bests, calls, self._stepper.info(outcomes[:, size:]), next_x)
+        self._ended = False
 
     def saw(self, x: np.ndarray, value: float, calls: int) -> None:
         """A value that was read outside the optimizer's own readings, after which `calls` calls are spent in all."""
@@ -151,15 +165,12 @@ class Run:
             self._state = carry.state
             steps, best, points = jax.device_get((steps, carry.best, x))
         self._points = np.atleast_2d(points)
-        steps = jax.tree.map(lambda rows: rows[:rounds], steps)
-        next_x = None if steps.x is None else np.concatenate([steps.x[1:], points[None]]).reshape(-1, self.best_x.size)
-        flat = steps._replace(x=None)
-        if self.particles > 1:
-            flat = jax.tree.map(lambda rows: rows.reshape(rounds * self.particles, *rows.shape[2:]), flat)
+        rows, batch = rounds * self.particles, points.ndim  # a swarm's leaves begin with (round, particle)
+        flat = jax.tree.map(lambda part: part[:rounds].reshape(rows, *part.shape[batch:]), steps)
+        next_x = None if flat.x is None else np.concatenate([flat.x[self.particles :], self._points])
         self.calls, self.gradients = int(flat.calls[-1]), self.gradients + flat.calls.size
         self.best, self.best_x = float(best.value), best.x
-        names, columns = self._columns(flat.value, flat.best, flat.calls, flat.info, next_x)
-        self.record.extend(**dict(zip(names, columns, strict=True)))
+        self._keep(flat.value, flat.best, flat.calls, flat.info, next_x)
         self._mode = int(flat.info.mode[-1])
         return carry.oracle
 
@@ -174,6 +185,8 @@ class Run:
             gradients=self.gradients,
             record=self.record,
             minima=minima,
+            log=self.log,
+            allowance=self.port_allowance,
             stages=list_stages(self.record, box, self.particles),
             points=self._read_points(),
             status=status,
@@ -199,22 +212,46 @@ class Run:
         x = self.problem.layout.restore(self.best_x)
         return Result(x=x, fun=self.best, nfev=self.calls, mode=self.mode, budget=self.budget)
 
+    def new_events(self) -> list[Result]:
+        """The entries of the log since they were last asked for."""
+        if self._ended:
+            self._settle()
+        new = self.log.entries[self._shown :]
+        self._shown += len(new)
+        return new
+
     def extend(self, budget: int) -> None:
         """A larger budget."""
         if budget < self.calls:
             raise ValueError(f"`budget` must be at least the {self.calls} calls already spent; got {budget}.")
         self.budget = int(budget)
 
-    def _columns(
-        self, value: Any, best: Any, calls: Any, info: Any, next_x: Any
-    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Names and columns of what is recorded."""
-        names: tuple[str, ...] = ("value", "best", "calls", "mode", "cause")
-        entries: tuple[Any, ...] = (value, best, calls, info.mode, info.cause)
+    def _keep(self, value: Any, best: Any, calls: Any, info: Any, next_x: Any) -> None:
+        """A stretch of readings joins the record, and its events the log."""
+        columns = {"value": value, "best": best, "calls": calls, "mode": info.mode, "cause": info.cause}
         if info.ledger is not None:
-            names, entries = names + LEDGER_TERMS, entries + info.ledger[: len(LEDGER_TERMS)]
-        if self.keeps_points:
-            names, entries = (*names, "next_x"), (*entries, next_x)
-        if info.shaping is not None:
-            names, entries = (*names, *SHAPING_COLUMNS), (*entries, *jax.tree.leaves(info.shaping))
-        return names, entries
+            columns |= dict(zip(LEDGER_TERMS, info.ledger, strict=False))
+        columns |= {} if info.cut is None else {"cut": info.cut}
+        columns |= {} if next_x is None else {"next_x": next_x}
+        shaping = {} if info.seen is None else dict(zip(SHAPING_COLUMNS, jax.tree.leaves(info.seen), strict=True))
+        self.record.extend(**columns, **shaping)
+        self.log.extend(columns if info.anchor is None else columns | {"anchor": info.anchor})
+
+
+def _monitor(allowance: float | None) -> PassivityMonitor | None:
+    try:
+        return None if allowance is None else PassivityMonitor(allowance)
+    except ValueError as error:
+        raise ValueError(f"`port_allowance` must be a number that is not negative; got {allowance!r}.") from error
+
+
+def _writes(policy: AbstractPolicy) -> Any:
+    """Which ends of stages, by mode and cause, write memory: a provident policy's at every signal, another one's at
+    escapes too (eq. dp_event_indicator). Where nothing finite was read there is nothing to write."""
+    provident = isinstance(policy, AbstractProvidentPolicy)
+
+    def writes(modes: np.ndarray, causes: np.ndarray) -> np.ndarray:
+        written = (causes != Cause.CLOCK) if provident else writes_memory(modes, causes)  # type: ignore[arg-type]
+        return written & (causes != Cause.NONFINITE)
+
+    return writes

@@ -13,11 +13,12 @@ from .core import AbstractOptimizer, Box, Cause, Reading
 from .dynamics import (
     AbstractStep,
     EnergyLedger,
+    PassivityMonitor,
     PendingBalance,
+    PortAccount,
     SemiImplicitStep,
     ShapedPotential,
     StepResult,
-    Structure,
     close_balance,
     open_balance,
 )
@@ -36,19 +37,29 @@ class Channels(NamedTuple):
     power: Float[Array, ""]
 
 
-Made = tuple[StepResult, ShapedPotential, Channels | None]  # a step, what shaped it, and its channels
+Onlooker = Callable[[Plant, Drive, StepResult], PyTree]  # says something of a step, and changes nothing
+
+
+class Made(NamedTuple):
+    """A step, what shaped it, what the onlooker said of it, and whether its port input was cut."""
+
+    result: StepResult
+    potential: ShapedPotential
+    seen: PyTree
+    cut: Bool[Array, ""] | None
 
 
 class Info(NamedTuple):
-    """What a person wants to see of a reading: its stage, why that ended, the energy of the step that led here; and,
-    where asked, the channels of the step that leads on (for training) and the potential that shapes it."""
+    """What a person wants to see of a reading: its stage, why that ended, the energy of the step that led here and
+    whether its port input was cut, the anchor from here on, and what the onlooker said of the step that leads on."""
 
     mode: Int[Array, ""]
     cause: Int[Array, ""]
     stage: Int[Array, ""]
     ledger: EnergyLedger | None
-    channels: Channels | None = None
-    shaping: ShapedPotential | None = None
+    cut: Bool[Array, ""] | None = None
+    anchor: Float[Array, " d"] | None = None
+    seen: PyTree = None
 
 
 class ShapeState(eqx.Module):
@@ -62,7 +73,8 @@ class ShapeState(eqx.Module):
     box: Box
     spent: Float[Array, ""]
     budget: Float[Array, ""]
-    pending: PendingBalance
+    pending: PendingBalance | None
+    account: PortAccount | None
     info: Info
 
 
@@ -78,14 +90,17 @@ class Heard(NamedTuple):
 class ShapeOptimizer(AbstractOptimizer):
     """SHAPE with a given policy; one reading a step.
 
+    Diagnostics that are off (no energy, no monitor, no anchor, no onlooker) leave nothing in the compiled loop.
+
     Departs from the paper: a signal that ends a stage is raised before the stage's next step is spent, not after.
     """
 
     policy: AbstractPolicy
     step: AbstractStep = SemiImplicitStep()
     record_energy: bool = eqx.field(static=True, default=True)
-    record_channels: bool = eqx.field(static=True, default=False)
-    record_shaping: bool = eqx.field(static=True, default=False)
+    record_anchor: bool = eqx.field(static=True, default=False)
+    monitor: PassivityMonitor | None = None
+    onlooker: Onlooker | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
         if self.step.h != self.policy.h:
@@ -95,13 +110,28 @@ class ShapeOptimizer(AbstractOptimizer):
         q = jnp.clip(box.inward(x0), box.q_lower, box.q_upper)
         policy, action = self.policy.init(q, budget, key)
         zero, whole = jnp.zeros((), q.dtype), jnp.zeros((), jnp.int32)
-        pending = PendingBalance.none(q.dtype)
-        ledger = close_balance(pending, zero) if self.record_energy else None
-        channels = Channels(*(zero,) * 4) if self.record_channels else None
-        shaping = self._unshaped(policy, action, box, q) if self.record_shaping else None
-        info = Info(action.mode, whole, whole, ledger, channels, shaping)
+        pending = PendingBalance.none(q.dtype) if self.record_energy else None
+        account = None if self.monitor is None else PortAccount.blank(q.dtype)
+        info = Info(
+            mode=action.mode,
+            cause=whole,
+            stage=whole,
+            ledger=None if pending is None else close_balance(pending, zero),
+            cut=None if account is None else account.cut,
+            anchor=action.anchor if self.record_anchor else None,
+            seen=self._blank_view(q, policy, action, box),
+        )
         total = jnp.asarray(budget, q.dtype)
-        return ShapeState(q, jnp.zeros_like(q), action, whole, policy, box, zero, total, pending, info)
+        return ShapeState(q, jnp.zeros_like(q), action, whole, policy, box, zero, total, pending, account, info)
+
+    def _blank_view(self, q: Float[Array, " d"], policy: PyTree, action: StageAction, box: Box) -> PyTree:
+        """Zeros in the shape of what the onlooker says."""
+        if self.onlooker is None:
+            return None
+        zero = jnp.zeros((), q.dtype)
+        plant = Plant(q, jnp.zeros_like(q), zero, jnp.zeros_like(q), jnp.ones((), bool), box.q_lower, box.q_upper, zero)
+        made = jax.eval_shape(lambda: self._step(plant, self.policy.control(policy, plant, action), None))
+        return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), made.seen)
 
     def ask(self, state: ShapeState) -> Float[Array, " d"]:
         return state.box.outward(state.q)
@@ -134,27 +164,36 @@ class ShapeOptimizer(AbstractOptimizer):
     def move(self, state: ShapeState, heard: Heard, policy: PyTree, action: StageAction) -> ShapeState:
         """The step of the stage, and what a provident policy does instead."""
         plant, cause, age = heard.plant, heard.cause, state.age + 1
-        made = self._step(plant, self.policy.control(policy, plant, action))
-        followed = self.policy.follow(policy, plant, action, made[0])
+        made = self._step(plant, self.policy.control(policy, plant, action), state.account)
+        followed = self.policy.follow(policy, plant, action, made.result)
         if isinstance(self.policy, AbstractProvidentPolicy):
-            second = cause_of(
-                self.policy.judge(policy, plant, action, made[0]), jnp.zeros_like(age), jnp.ones_like(age)
+            signals = self.policy.judge(policy, plant, action, made.result)
+            second = cause_of(signals, jnp.zeros_like(age), jnp.ones_like(age))
+            followed, action, made = self._reconsidered(
+                self.policy, followed, plant, action, made, second, state.account
             )
-            followed, action, made = self._reconsidered(self.policy, followed, plant, action, made, second)
             cause = jnp.where(second != Cause.NONE, second, cause)
-        result, shaping, channels = made
+        result = made.result
 
-        ledger, pending = state.info.ledger, state.pending
-        if self.record_energy:
+        ledger = pending = None
+        if state.pending is not None:
             ledger = close_balance(state.pending, plant.f)
-            pending = open_balance(plant.q, plant.f, result, shaping, ledger.after)
+            pending = open_balance(plant.q, plant.f, result, made.potential, ledger.after)
+        account = state.account
         ended = cause != Cause.NONE
-        stage = state.info.stage + ended.astype(jnp.int32)
-        kept = shaping if self.record_shaping else None
-        info = Info(state.action.mode, cause.astype(jnp.int32), stage, ledger, channels, kept)
-        age = jnp.where(ended, 0, age)
+        info = Info(
+            mode=state.action.mode,
+            cause=cause.astype(jnp.int32),
+            stage=state.info.stage + ended.astype(jnp.int32),
+            ledger=ledger,
+            cut=None if account is None else account.cut,
+            anchor=action.anchor if self.record_anchor else None,
+            seen=made.seen,
+        )
+        account = None if account is None or made.cut is None else account.after(result.work, made.cut)
+        age, spent = jnp.where(ended, 0, age), heard.spent
         return ShapeState(
-            result.q, result.p, action, age, followed, state.box, heard.spent, state.budget, pending, info
+            result.q, result.p, action, age, followed, state.box, spent, state.budget, pending, account, info
         )
 
     def _reconsidered(
@@ -165,6 +204,7 @@ class ShapeOptimizer(AbstractOptimizer):
         action: StageAction,
         made: Made,
         cause: Int[Array, ""],
+        account: PortAccount | None,
     ) -> tuple[PyTree, StageAction, Made]:
         """What a provident policy does instead of the step, if that gave a cause to leave the stage."""
         leaving = cause != Cause.NONE
@@ -172,29 +212,34 @@ class ShapeOptimizer(AbstractOptimizer):
 
         def leave() -> tuple[PyTree, StageAction, Made]:
             left, next_action, drive = policy.leave(state, plant, action, cause)
-            return left, next_action, self._step(plant, drive)
+            return left, next_action, self._step(plant, drive, account)
 
         return _cond(leaving, leave, (state, action, made))
 
-    def _unshaped(self, policy: PyTree, action: StageAction, box: Box, q: Float[Array, " d"]) -> ShapedPotential:
-        """Zeros in the form of the policy's potential."""
-        zero = jnp.zeros((), q.dtype)
-        plant = Plant(q, q, zero, q, jnp.ones((), bool), box.q_lower, box.q_upper, zero)
-        form = jax.eval_shape(lambda: self.policy.control(policy, plant, action).potential)
-        return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), form)
-
-    def _step(self, plant: Plant, drive: Drive) -> Made:
+    def _step(self, plant: Plant, drive: Drive, account: PortAccount | None) -> Made:
+        cut = None
+        if self.monitor is not None and account is not None:
+            structure, cut = self.monitor.guard(account, drive.structure, plant.p, self.step.h)
+            drive = drive._replace(structure=structure)
         structure, potential, radius = drive
         result = self.step(
             plant.q, plant.p, plant.g, potential, structure, plant.lower, plant.upper, self.policy.p_max, radius
         )
-        return result, potential, _channels(structure, result.e_p) if self.record_channels else None
+        seen = None if self.onlooker is None else self.onlooker(plant, drive, result)
+        return Made(result, potential, seen, cut)
 
 
-def _channels(structure: Structure, v: Float[Array, " d"]) -> Channels:
+def channels_of(plant: Plant, drive: Drive, result: StepResult) -> Channels:
+    """The onlooker of training."""
+    structure, v = drive.structure, result.e_p
     u_port = structure.port_input(v)
     skew, drag = structure.alpha_J * structure.skew(v), structure.alpha_R * structure.dissipation(v)
     return Channels(norm(skew), norm(drag), norm(u_port), jnp.dot(v, u_port))
+
+
+def potential_of(plant: Plant, drive: Drive, result: StepResult) -> ShapedPotential:
+    """The onlooker of `result.stages`."""
+    return drive.potential
 
 
 def _where(condition: Bool[Array, ""], new: PyTree, old: PyTree) -> PyTree:

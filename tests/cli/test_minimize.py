@@ -1,5 +1,6 @@
 """`shapeopt minimize` from argument list to printed summary, JSON and exit code."""
 
+import itertools
 import json
 import os
 import sys
@@ -156,3 +157,20 @@ def test_the_parser_refuses_an_unknown_option_with_exit_code_2(capsys):
     with pytest.raises(SystemExit) as exit_:
         run("ackley", "--dmi", "3")
     assert exit_.value.code == 2 and "--dim" in capsys.readouterr().err
+
+
+def test_every_event_has_a_line_with_values_memory_and_anchor(folder, capsys):
+    assert run("rastrigin", "--dim", "2", "--rotated", "--budget", "60", "--events") == 0
+    printed = capsys.readouterr().out
+    lines = printed[printed.index("Events") :].splitlines()[2:]
+    told = [line.split() for line in lines if line.strip()]
+    assert len(told) > 5 and told[-1][2] == "budget"
+    assert any("written" in line for line in told if line[1] == "refine")
+    assert all(
+        float(line[3]) == float(before[4]) for before, line in itertools.pairwise(told)
+    )  # each goes on from there
+
+
+def test_a_negative_allowance_is_refused(folder, capsys):
+    assert run("rastrigin", "--dim", "2", "--port-allowance", "-1") == 2
+    assert "--port-allowance" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from shapeopt.core import Box
 from shapeopt.core.result import SHAPING_COLUMNS, RunRecord, list_stages
 from shapeopt.dynamics import Centres, SemiImplicitStep, ShapedPotential
 from shapeopt.policy import cast_policy, find_policy
-from shapeopt.shape import ShapeOptimizer
+from shapeopt.shape import ShapeOptimizer, potential_of
 
 BOUNDS = (np.array([-2.0, -6.0]), np.array([4.0, 5.0]))
 
@@ -26,10 +26,10 @@ def test_the_points_of_the_trace_are_where_the_values_were_read(plane):
 
 def test_a_run_carries_no_potential_unless_it_is_asked_to():
     policy = cast_policy(find_policy("universal"), "float64")
-    for asked in (False, True):
-        optimizer = ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_shaping=asked)
+    for onlooker, kept in ((None, type(None)), (potential_of, ShapedPotential)):
+        optimizer = ShapeOptimizer(policy, SemiImplicitStep(policy.h), onlooker=onlooker)
         state = jax.eval_shape(lambda o=optimizer: o.init(jnp.zeros(2), Box.around(*BOUNDS), 9, jax.random.key(0)))
-        assert (state.info.shaping is not None) is asked
+        assert isinstance(state.info.seen, kept)
 
 
 def test_an_escape_ends_where_the_pull_of_its_anchor_balances_the_force(plane):
@@ -56,6 +56,18 @@ def test_stages_are_the_same_compiled_and_stepped():
     for one, other in zip(stepped.stages[:3], compiled.stages[:3], strict=True):
         np.testing.assert_allclose(one.anchor, other.anchor, rtol=1e-6)
         np.testing.assert_allclose(one.kappa, other.kappa, rtol=1e-6)
+
+
+def test_stages_events_and_trace_of_a_watched_swarm_tell_one_story():
+    settings = {"policy": "paper-ackley-2", "num_starts": 2, "port_allowance": 0.5, "stages": True}
+    result = shapeopt.minimize(bumpy, np.zeros(2), bounds=BOUNDS, budget=60, **settings)
+    events, trace = {event.call: event for event in result.events}, result.trace
+    np.testing.assert_allclose(jax.vmap(bumpy)(jnp.asarray(trace.x)), trace.value, rtol=1e-9)
+    assert len(result.stages) > 3
+    for stage in result.stages:
+        row, event = list(trace.calls).index(stage.call), events[stage.call]
+        np.testing.assert_allclose(stage.anchor, event.anchor, rtol=1e-12)
+        np.testing.assert_array_equal(trace.x[row + 2], event.next_x)
 
 
 def test_memory_and_barrier_of_a_stage_give_the_potential_that_acted():

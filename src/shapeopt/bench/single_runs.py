@@ -19,7 +19,7 @@ from ..peers import run_peer
 from ..policy import cast_policy, find_policy
 from ..policy.base import Plant
 from ..rollout import rollout
-from ..shape import ShapeOptimizer, ShapeState
+from ..shape import ShapeOptimizer, ShapeState, potential_of
 from ..tasks import AbstractTask
 from .cells import Cell
 from .execute import InBox, Keys, prepare, run_keys
@@ -52,7 +52,7 @@ def stages_sheet(cell: Cell, calls: Sequence[int], seed: int = 0) -> Sheet:
         land = _landscape(task)
         shaped = jax.jit(jax.vmap(lambda potential, q: potential.value(q), in_axes=(None, 0)))
         grid = jax.vmap(task.box.inward)(jnp.asarray(_grid(land).reshape(-1, 2)))
-        potentials = [jax.tree.map(lambda leaf, row=row: leaf[row], steps.info.shaping) for row in rows]
+        potentials = [jax.tree.map(lambda leaf, row=row: leaf[row], steps.info.seen) for row in rows]
         added = [np.asarray(shaped(potential, grid)).reshape(land["landscape"].shape) for potential in potentials]
         anchors = [np.asarray(task.box.outward(potential.q_bar)) for potential in potentials]
     arrays = land | {"points": np.asarray(steps.x), "added": np.stack(added), "anchors": np.stack(anchors)}
@@ -91,7 +91,7 @@ def _shape_run(cell: Cell, seed: int, budget: int) -> tuple[AbstractTask, ShapeO
     keys = Keys(*(words[0] for words in run_keys(cell, seed)))
     task, x0 = prepare(cell, keys)
     policy = cast_policy(find_policy(fitted_policy("paper", cell)), "float64")
-    optimizer = ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False, record_shaping=True)
+    optimizer = ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False, onlooker=potential_of)
     run = jax.jit(functools.partial(rollout, optimizer, budget=budget, record_points=True))
     trace = run(ExactOracle(task), x0, task.box, key=jax.random.wrap_key_data(keys.run))
     return task, optimizer, trace.steps, trace.end.state

@@ -18,6 +18,7 @@ from .figures import Figures
 from .listing import List
 from .minimize import Minimize
 from .report import Report
+from .theory import Theory
 from .train import Train
 
 __all__ = ["main"]
@@ -29,6 +30,7 @@ Command = (
     | Annotated[Bench, tyro.conf.subcommand("bench")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Figures, tyro.conf.subcommand("figures")]
+    | Annotated[Theory, tyro.conf.subcommand("theory")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )
 DESCRIPTION = "Fixed-budget nonconvex minimisation."

@@ -50,6 +50,10 @@ class Minimize:
     """Families: vary the task's constants."""
     law: Literal["box", "near", "paper"] = "box"
     """Families: how the minimiser and the start are drawn."""
+    port_allowance: Annotated[float | None, _shown("FLOAT")] = None
+    """Energy that the policy's port may feed in, as a multiple of what was dissipated; past it its input is cut."""
+    events: bool = False
+    """Print every event: which stage ended, why, from which value to which, and where the run went on."""
     json: Annotated[Path | None, _shown("PATH")] = None
     """Write the whole result here."""
     report: Annotated[Path | None, _shown("DIR")] = None
@@ -73,8 +77,11 @@ class Minimize:
         except ImportFailed as failure:
             return _show_traceback(failure.__cause__, f"the module {failure} raised while it was imported")
         _check_policy(self.policy)
+        if self.port_allowance is not None and not self.port_allowance >= 0:
+            raise UsageError(f"--port-allowance must not be negative; got {self.port_allowance}.")
         kept = self.json is not None or self.report is not None
-        return self._report(objective, attempt(objective, self.budget, self.policy, self.seed, self.quiet, kept))
+        outcome = attempt(objective, self.budget, self.policy, self.seed, self.quiet, self.port_allowance, kept)
+        return self._report(objective, outcome)
 
     def _objective(self) -> Objective:
         if ":" in self.objective:
@@ -113,6 +120,7 @@ class Minimize:
             "dimension": objective.dimension,
         }
         about |= {"budget": self.budget, "policy": self.policy, "seed": self.seed, "seconds": outcome.seconds}
+        about |= {} if self.port_allowance is None else {"port_allowance": self.port_allowance}
         family = {"law": self.law, "rotated": self.rotated, "varied": self.varied}
         about |= {"jac": self.jac} if ":" in self.objective else family
         about |= {"minimum": objective.minimum, "gap": result.fun - objective.minimum}
@@ -129,7 +137,7 @@ class Minimize:
             return
         from rich.console import Console
 
-        from .summary import print_account, print_best
+        from .summary import print_account, print_best, print_events
 
         console = Console(highlight=False)
         console.print(f"[bold]{objective.title}[/], seed {self.seed}, policy {self.policy}\n", soft_wrap=True)
@@ -138,6 +146,8 @@ class Minimize:
             console.print(f"[yellow]{result.message}[/]")
         console.print()
         print_account(console, result)
+        if self.events and result.events:
+            print_events(console, result.events)
         if self.json is not None:
             console.print(f"written to {self.json}", soft_wrap=True)
         if self.report is not None:
@@ -154,7 +164,15 @@ class Outcome:
     interrupted: bool = False
 
 
-def attempt(objective: Objective, budget: int, policy: str, seed: int, quiet: bool, stages: bool = False) -> Outcome:
+def attempt(
+    objective: Objective,
+    budget: int,
+    policy: str,
+    seed: int,
+    quiet: bool,
+    port_allowance: float | None = None,
+    stages: bool = False,
+) -> Outcome:
     """Minimise under a progress display; whatever ends the run, what was learned so far is kept."""
     from ..minimizer import minimize
 
@@ -167,7 +185,8 @@ def attempt(objective: Objective, budget: int, policy: str, seed: int, quiet: bo
         with display, watch.interrupt:
             fun, x0, bounds = objective.fun, objective.x0, objective.bounds
             settings: dict[str, Any] = {"budget": budget, "policy": policy, "seed": seed, "jac": objective.jac}
-            result = minimize(fun, x0, bounds=bounds, callback=watch, stages=stages, **settings)
+            settings |= {"port_allowance": port_allowance, "stages": stages}
+            result = minimize(fun, x0, bounds=bounds, callback=watch, **settings)
     except KeyboardInterrupt as error:
         return Outcome(watch.so_far(error), time.perf_counter() - began, interrupted=True)
     except Exception as error:

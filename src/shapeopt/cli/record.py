@@ -10,7 +10,21 @@ from typing import Any
 
 from .errors import UsageError
 
-FIELDS = ("x", "fun", "success", "status", "message", "nfev", "njev", "nit", "minima", "events", "trace", "energy")
+FIELDS = (
+    "x",
+    "fun",
+    "success",
+    "status",
+    "message",
+    "nfev",
+    "njev",
+    "nit",
+    "minima",
+    "events",
+    "trace",
+    "energy",
+    "passivity",
+)
 OPTIONAL = ("stages",)
 
 

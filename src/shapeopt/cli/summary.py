@@ -56,6 +56,23 @@ def print_account(console: Console, result: Any, whole: bool = False) -> None:
     console.print(table, "")
 
 
+def print_events(console: Console, events: Sequence[Any]) -> None:
+    """Every event in turn, a line each; nothing is cut off where the terminal is narrow."""
+    several = any(event.particle for event in events)
+    console.print("[bold]Events[/]")
+    head = f"{'call':>6} {'who ' if several else ''}{'stage':<7}{'ended by':<10}{'from':>9}{'to':>10}{'best':>10}"
+    console.print(f"[dim]{head}  memory   next anchor[/]", soft_wrap=True)
+    for event in events:
+        who = f"{event.particle:>3} " if several else ""
+        values = f"{event.before:>9.4g}{event.value:>10.4g}{event.best:>10.4g}"
+        anchor = "" if event.anchor is None else short_point(event.anchor, 3).partition("  (")[0]
+        cuts = f"  port cut {event.cuts}x" if event.cuts else ""
+        memory = "written" if event.wrote else ""
+        line = f"{event.call:>6} {who}{event.mode:<7}{event.cause:<10}{values}  {memory:<7}  {anchor}{cuts}"
+        console.print(line, soft_wrap=True)
+    console.print()
+
+
 def basins_left(events: Sequence[Any]) -> list[Any]:
     """The events that left a basin: all but the ends of the moves between basins."""
     return [event for event in events if event.mode != "escape"]

@@ -97,12 +97,15 @@ def make_result(
     gradients: int,
     record: RunRecord,
     minima: list[Result],
+    log: Any,
+    allowance: float | None,
     stages: list[Result] | None,
     points: np.ndarray | None,
     status: Status,
     restore: Any,
 ) -> Result:
-    """The result; `restore` gives a flat point the user's structure. `points` are flat, a row a reading."""
+    """The result; `log` has the run's events, `restore` gives a flat point the user's structure. `points` are flat, a
+    row a reading."""
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
@@ -111,10 +114,9 @@ def make_result(
     if points is not None:
         trace["x"] = points
     energy = Result({term: record.column(term) for term in LEDGER_TERMS if term in record})
-    events = list_events(record, restore)
+    events = list(log.entries)
     if status == Status.BUDGET_SPENT and len(best):
-        end = {"call": int(calls_spent[-1]), "mode": str(modes[-1]), "cause": CAUSE_NAMES[Cause.BUDGET]}
-        events.append(Result(**end, value=float(record.column("value")[-1]), best=float(best[-1]), anchor=None))
+        events.append(log.end(int(calls_spent[-1]), str(modes[-1]), float(trace.value[-1]), float(best[-1])))
     diagnosed = {} if stages is None else {"stages": stages}
     return Result(
         x=restore(np.asarray(x)),
@@ -129,27 +131,18 @@ def make_result(
         events=events,
         trace=trace,
         energy=energy,
+        passivity=None if allowance is None else account_of_port(record, allowance),
         **diagnosed,
     )
 
 
-def list_events(record: RunRecord, restore: Any) -> list[Result]:
-    """One entry for each stage that ended: after which call, in which mode, why, at what value, and where it went."""
-    causes = record.column("cause").astype(int)
-    ended = np.flatnonzero(causes)
-    calls, modes, values, bests = (record.column(name)[ended].tolist() for name in ("calls", "mode", "value", "best"))
-    points = record.column("next_x")[ended] if "next_x" in record else None
-    return [
-        Result(
-            call=int(calls[i]),
-            mode=MODE_NAMES[int(modes[i])],
-            cause=CAUSE_NAMES[cause],
-            value=values[i],
-            best=bests[i],
-            anchor=None if points is None else restore(points[i]),
-        )
-        for i, cause in enumerate(causes[ended].tolist())
-    ]
+def account_of_port(record: RunRecord, allowance: float) -> Result:
+    """What the port fed in, net of the damping injection, and what was dissipated, after each reading; and the calls of
+    the readings to which a step with a cut input led."""
+    injected = np.cumsum(record.column("port_work") + record.column("damping_injection"))
+    dissipated = -np.cumsum(record.column("dissipation"))
+    cut = record.column("calls")[np.flatnonzero(record.column("cut"))].astype(int)
+    return Result(allowance=allowance, injected=injected, dissipated=dissipated, cut=cut)
 
 
 def list_stages(record: RunRecord, box: Any, particles: int) -> list[Result] | None:

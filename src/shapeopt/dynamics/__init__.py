@@ -2,6 +2,7 @@
 
 from .energy import Energy, EnergyLedger, PendingBalance, close_balance, open_balance
 from .metric import AbstractMetric, DiagonalMetric
+from .passivity import PassivityMonitor, PortAccount
 from .potential import Centres, ShapedPotential
 from .secant import SecantMetric, SecantPairs
 from .step import AbstractStep, ChannelWork, ConformalSymplecticStep, SemiImplicitStep, StepResult, StormerVerletStep
@@ -17,7 +18,9 @@ __all__ = [
     "DissipationOperator",
     "Energy",
     "EnergyLedger",
+    "PassivityMonitor",
     "PendingBalance",
+    "PortAccount",
     "SecantMetric",
     "SecantPairs",
     "SemiImplicitStep",

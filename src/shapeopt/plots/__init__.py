@@ -1,7 +1,8 @@
-"""Pictures from records, and from nothing else; needs matplotlib (the extra `report`)."""
+"""Pictures from records and results, and from nothing else; needs matplotlib (the extra `report`)."""
 
 from .budget import draw_budget
 from .ecdf import draw_ecdf
+from .energy import draw_energy
 from .profile import draw_data_profile, draw_performance_profile
 from .progress import draw_progress
 from .table import PICTURES, Picture
@@ -12,6 +13,7 @@ __all__ = [
     "draw_budget",
     "draw_data_profile",
     "draw_ecdf",
+    "draw_energy",
     "draw_performance_profile",
     "draw_progress",
 ]

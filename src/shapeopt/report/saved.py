@@ -27,7 +27,7 @@ def load_run(path: Path) -> tuple[dict[str, Any], Result]:
     content["trace"] = {name: _column(name, rows) for name, rows in content["trace"].items()}
     content["energy"] = {name: _column(name, rows) for name, rows in content.get("energy", {}).items()}
     for event in content["events"]:
-        event.update({name: _number(event[name]) for name in ("value", "best")})
+        event.update({name: _number(event[name]) for name in ("before", "value", "best") if name in event})
     return about, Result(content)
 
 

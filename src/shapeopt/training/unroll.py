@@ -21,7 +21,7 @@ from ..oracles import AbstractOracle, OracleState
 from ..policy.base import AbstractPolicy, AbstractProvidentPolicy, Plant
 from ..policy.paper_networks import norm
 from ..policy.paper_stage import PaperState
-from ..shape import Channels, Heard, ShapeOptimizer, ShapeState
+from ..shape import Channels, Heard, ShapeOptimizer, ShapeState, channels_of
 from ..tasks import AbstractFamily, AbstractTask
 from .parallel import over_tasks
 from .record import Before, Lesson, Record
@@ -155,7 +155,7 @@ class Unroll(eqx.Module):
             logits=planned.action.mode_logits,
             label=planned.label,
             lesson=planned.lesson,
-            channels=jax.vmap(_in_stage_units)(told.info.channels, told.policy),
+            channels=jax.vmap(_in_stage_units)(told.info.seen, told.policy),
         )
         return (told, charged), record
 
@@ -185,7 +185,7 @@ class Unroll(eqx.Module):
 
 def make_optimizer(policy: AbstractPolicy) -> ShapeOptimizer:
     """The optimizer as it is trained: it notes its channels and keeps no energy ledger."""
-    return ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False, record_channels=True)
+    return ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False, onlooker=channels_of)
 
 
 def force_unit(memory: PyTree) -> Float[Array, ""]:

@@ -1,0 +1,86 @@
+"""What diagnostics cost: a run with the energy ledger, the passivity monitor and the anchors, against one without.
+
+    .venv/bin/python benchmarks/diagnostics.py [--repeats 60]
+
+Runs with and without take turns; a ratio is the median of those of neighbours, in processor time, which other work on
+the machine disturbs least. Exit code 1 if a ratio is above 1.3.
+"""
+
+import sys
+import time
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+
+from shapeopt.core import Box
+from shapeopt.dynamics import PassivityMonitor
+from shapeopt.oracles import ExactOracle
+from shapeopt.policy import cast_policy, find_policy
+from shapeopt.rollout import Stepper, compiled_start, rollout
+from shapeopt.shape import ShapeOptimizer
+from shapeopt.tasks import make_family
+
+TARGET = 1.3
+CELLS = (("universal", 2), ("universal", 20), ("universal", 100), ("paper-ackley-2", 2), ("paper-ackley-20", 20))
+BUDGET = 500
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    repeats: int = 60
+
+    def run(self) -> int:
+        worst = 0.0
+        print("| policy | d | loop | without, us/call | with | ratio |\n|---|---|---|---|---|---|")
+        for name, d in CELLS:
+            policy = cast_policy(find_policy(name), jnp.float64)
+            off = ShapeOptimizer(policy, record_energy=False)
+            on = ShapeOptimizer(policy, monitor=PassivityMonitor(1.0), record_anchor=True)
+            for loop, make in (("compiled", compiled), ("stepped", stepped)):
+                plain, told, ratio = self._in_turn(make(off, d), make(on, d))
+                worst = max(worst, ratio)
+                print(f"| {name} | {d} | {loop} | {plain:.2f} | {told:.2f} | {ratio:.2f} |", flush=True)
+        print(f"largest ratio {worst:.2f}, target {TARGET}: {'met' if worst <= TARGET else 'missed'}")
+        return int(worst > TARGET)
+
+    def _in_turn(self, *actions) -> tuple[float, float, float]:
+        """Median microseconds a call of both actions, and the median of their ratios."""
+        times = np.zeros((self.repeats + 1, 2))
+        for row in times:
+            for i, action in enumerate(actions):
+                began = time.process_time()
+                action()
+                row[i] = time.process_time() - began
+        times = 1e6 / BUDGET * times[1:]  # the first compiles
+        return *np.median(times, axis=0), float(np.median(times[:, 1] / times[:, 0]))
+
+
+def compiled(optimizer: ShapeOptimizer, d: int):
+    """A whole run as one compiled loop, with its trace."""
+    task = make_family("ackley", d).sample(jax.random.key(0))
+    go = jax.jit(lambda x, key: rollout(optimizer, ExactOracle(task), x, task.box, BUDGET, key))
+    x, key = task.start(jax.random.key(1)), jax.random.key(2)
+    return lambda: jax.block_until_ready(go(x, key))
+
+
+def stepped(optimizer: ShapeOptimizer, d: int):
+    """A run stepped from Python, without the objective's own time."""
+    box = Box.around(np.full(d, -5.0), np.full(d, 5.0))
+    start = np.linspace(-4.0, 4.0, d)
+    state, _ = compiled_start(optimizer)(start, box, BUDGET, jax.random.key(0))
+
+    def go() -> None:
+        stepper, x = Stepper(optimizer, state), start
+        for _ in range(BUDGET):
+            x = stepper.tell(x @ x, 1, 2.0 * x)[:d]
+
+    return go
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
+    jax.config.update("jax_enable_x64", True)
+    sys.exit(tyro.cli(Diagnostics).run())

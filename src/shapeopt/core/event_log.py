@@ -1,0 +1,95 @@
+"""The log of a run's events: one entry for each stage that ended, made as the record grows."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .codes import Cause
+from .result import CAUSE_NAMES, MODE_NAMES, Result
+
+
+class EventLog:
+    """Entries in the order of calls.
+
+        call, particle, stage   after which call it ended, whose stage it was, and its number (from 0)
+        mode, cause             what the stage did, and why it ended
+        before, value, best     the value with which it began, the one with which it ended, the best of the run
+        wrote                   whether memory was written (eq. dp_event_indicator)
+        anchor, next_x          the anchor of the stage that follows, and the point that is read next
+        cuts                    steps of the stage whose port input a passivity monitor cut
+
+    `writes` says of arrays of modes and causes which ends write memory; `place` gives an anchor the user's coordinates,
+    `restore` a flat point the user's structure.
+    """
+
+    def __init__(
+        self,
+        particles: int,
+        writes: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        place: Callable[[np.ndarray], np.ndarray],
+        restore: Callable[[np.ndarray], Any],
+    ) -> None:
+        self.entries: list[Result] = []
+        self._writes, self._place, self._restore = writes, place, restore
+        self._readings = 0
+        self._stages = [0] * particles
+        self._before = [np.nan] * particles
+        self._cuts = np.zeros(particles, int)  # of each particle so far, and of its stages that ended
+        self._told_cuts = [0] * particles
+
+    def extend(self, columns: Mapping[str, np.ndarray]) -> None:
+        """A stretch of readings, in columns of equal length: whole rounds of all particles."""
+        values, particles = columns["value"], len(self._before)
+        if self._readings == 0:
+            self._before = values[:particles].tolist()
+        self._readings += len(values)
+        events = np.flatnonzero(columns["cause"])
+        modes, causes = (columns[name][events].astype(int) for name in ("mode", "cause"))
+        wrote = self._writes(modes, causes)
+        cuts = self._count_cuts(columns)
+        for i, row in enumerate(events.tolist()):
+            who = row % particles
+            total = self._told_cuts[who] if cuts is None else int(cuts[row])
+            entry = Result(
+                call=int(columns["calls"][row]),
+                particle=who,
+                stage=self._stages[who],
+                mode=MODE_NAMES[modes[i]],
+                cause=CAUSE_NAMES[causes[i]],
+                before=self._before[who],
+                value=float(values[row]),
+                best=float(columns["best"][row]),
+                wrote=bool(wrote[i]),
+                anchor=self._restore(self._place(columns["anchor"][row])) if "anchor" in columns else None,
+                next_x=self._restore(columns["next_x"][row]) if "next_x" in columns else None,
+                cuts=total - self._told_cuts[who],
+            )
+            self.entries.append(entry)
+            self._stages[who], self._before[who], self._told_cuts[who] = entry.stage + 1, entry.value, total
+
+    def end(self, call: int, mode: str, value: float, best: float) -> Result:
+        """An entry for the stage of the last reading, which the end of the budget ended."""
+        who = (self._readings - 1) % len(self._before)
+        return Result(
+            call=call,
+            particle=who,
+            stage=self._stages[who],
+            mode=mode,
+            cause=CAUSE_NAMES[Cause.BUDGET],
+            before=self._before[who],
+            value=value,
+            best=best,
+            wrote=False,
+            anchor=None,
+            next_x=None,
+            cuts=int(self._cuts[who]) - self._told_cuts[who],
+        )
+
+    def _count_cuts(self, columns: Mapping[str, np.ndarray]) -> np.ndarray | None:
+        """How many inputs of its particle were cut until each reading; None where nobody watches."""
+        if "cut" not in columns:
+            return None
+        counts = self._cuts + np.cumsum(columns["cut"].reshape(-1, len(self._cuts)), axis=0).astype(int)
+        self._cuts = counts[-1]
+        return counts.reshape(-1)
