@@ -35,7 +35,7 @@ def test_digests_come_back(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda b: b[:100], lambda b: b"{}" + b[2:], lambda b: b.replace(b"digests-1", b"digests-9")]
+    "damage", [lambda b: b[:100], lambda b: b"{}" + b[2:], lambda b: b.replace(b"digests-2", b"digests-9")]
 )
 def test_what_is_not_a_file_of_digests_is_refused(tmp_path: Path, damage):
     path = tmp_path / "kept.safetensors"
