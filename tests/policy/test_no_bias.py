@@ -15,14 +15,14 @@ from shapeopt.policy import UniversalPolicy
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
 
-D, RUNS, CALLS, WELLS = 4, 128, 60, 6
+D, RUNS, CALLS, WELLS = 4, 128, 100, 6
 RNG = np.random.default_rng(0)
 
 
 def in_ball(*shape: int) -> np.ndarray:
-    """Points within 3 of the origin: inside the box, turned in any way or moved by less than 2."""
+    """Points within 1.5 of the origin: inside the box, turned in any way or moved by less than 3.5."""
     z = RNG.normal(size=(*shape, D))
-    return 3.0 * RNG.uniform(size=(*shape, 1)) ** (1 / D) * z / np.linalg.norm(z, axis=-1, keepdims=True)
+    return 1.5 * RNG.uniform(size=(*shape, 1)) ** (1 / D) * z / np.linalg.norm(z, axis=-1, keepdims=True)
 
 
 CENTRES, STARTS = in_ball(RUNS, WELLS), in_ball(RUNS)
@@ -31,7 +31,7 @@ CENTRES, STARTS = in_ball(RUNS, WELLS), in_ball(RUNS)
 def wells(x: jax.Array, centres: jax.Array) -> jax.Array:
     """Round wells, the first of them the deepest, on a round bowl: a landscape without axes."""
     depths = jnp.asarray([1.0, 0.9, 0.85, 0.8, 0.75, 0.7])
-    return jnp.min(-depths / (1.0 + jnp.sum((x - centres) ** 2, axis=1)))
+    return jnp.min(-depths / (1.0 + 4.0 * jnp.sum((x - centres) ** 2, axis=1)))
 
 
 @functools.cache
@@ -65,7 +65,7 @@ def test_the_runs_tell_good_from_bad():
 
 
 def test_minima_near_a_corner_are_found_as_well_as_those_around_the_centre():
-    corner = 1.9 * np.sign(RNG.normal(size=(RUNS, D)))
+    corner = 3.4 * np.sign(RNG.normal(size=(RUNS, D)))
     assert_alike(log_gaps(CENTRES, STARTS), log_gaps(CENTRES + corner[:, None], STARTS + corner))
 
 

@@ -76,10 +76,12 @@ def test_the_account_of_energy_is_the_runs_own(plane, page, data_of):
     np.testing.assert_allclose(parts, energy["delta_H"], atol=1e-4 * scale.max())
 
 
-def test_fields_that_a_page_does_not_know_do_not_disturb_it(plane, tmp_path, subject_of):
+def test_fields_that_a_page_does_not_know_do_not_disturb_it(plane, page, tmp_path, subject_of, data_of):
     task, x0, result = plane
     more = {**result, "energy": {**result.energy, "unheard_of": np.zeros(3)}, "monitor": object()}
     write_run_report(tmp_path / "more", more, subject_of(task, x0), rivals=False)
+    shown, usual = data_of(tmp_path / "more" / "index.html"), data_of(page)
+    assert shown["energy"] == usual["energy"] and shown["segments"] == usual["segments"]
 
 
 def test_a_users_function_is_called_as_often_as_its_budget_says_and_no_more(tmp_path, data_of):
