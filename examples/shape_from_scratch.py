@@ -164,8 +164,8 @@ class Shape:
         if came_by == "lowest":
             unseen = ROUND_OFF * np.finfo(float).eps * abs(self.base_f)
             kept = self.base_f - f > KEPT * self.sweep.promise + unseen
-            self.coupling = self.coupling if kept else np.inf
-            if self.escapes > 0:
+            if self.escapes > 0:  # the first sweep may start too high to be exact
+                self.coupling = self.coupling if kept else np.inf
                 self.trials[SWEEP] += 1
                 self.successes[SWEEP] += kept
         long_enough = self.budget >= TESTED_RUN

@@ -240,6 +240,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         coupling = coupling_of(state.base, state.base_g, plant, state.sigma)
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
         kept = state.base_f - plant.f > KEPT * state.sweep.promise + unseen
+        disproved = lowered & ~kept & (state.escapes > 0)  # the first sweep may start too high to be exact
         base_g = jnp.where(again, 0.5 * (state.base_g + plant.g), state.base_g)
         sigma = rms(plant.g - state.base_g) / 2.0**0.5
         height = jnp.maximum(state.spread, jnp.maximum(jnp.abs(line.start - line.f), jnp.abs(state.base_f)))
@@ -251,7 +252,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             base_g=jnp.where(clocked, line.g, jnp.where(starts, plant.g, base_g)),
             sigma=jnp.where(again, sigma, state.sigma),
             readings=jnp.where(opens, jnp.round(1.0 / plant.spent), state.readings),
-            coupling=jnp.where(lowered & ~kept, jnp.inf, jnp.where(tested, coupling, state.coupling)),
+            coupling=jnp.where(disproved, jnp.inf, jnp.where(tested, coupling, state.coupling)),
             credit=state.credit.paid(jnp.asarray(SWEEP), kept, lowered & (state.escapes > 0)),
         )
 
