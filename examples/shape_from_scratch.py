@@ -4,11 +4,12 @@ The plant (q, p) only ever moves by the port-Hamiltonian step `ph_step`; a stage
 is dissipated and M is a secant Hessian, hence a quasi-Newton step. ESCAPE: all momentum is dissipated and M = h^2 kappa
 I, hence a step onto the anchor. SETTLE: momentum is kept, and averages noise. A run begins with a test: is f a sum over
 coordinates? If so, a sweep through the box, a stage of escapes, finds where each coordinate is lowest. Forces that do
-not fit the values are read twice; if they are noisy, basins are settled in instead of refined.
+not fit the values are read twice; if they are noisy, basins are settled in instead of refined. Where basins are too
+small to hop across the box, an evolution strategy, escapes again, looks for the mean around which values are low.
 
 Labels behind `#` are the paper's; docs/notation.md lists them. Left out of the library's version: learned heads (zero
-while untrained), the energy ledger, visits of a basin, coordinates without bounds. tests/test_from_scratch.py holds
-this file to the library, reading by reading. To see it at work: python examples/shape_from_scratch.py
+while untrained), the energy ledger, visits of a basin, coordinates without bounds, readings of values alone.
+tests/test_from_scratch.py holds this file to the library, reading by reading. To see it at work: run it.
 """
 
 from collections import deque, namedtuple
@@ -18,7 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 
 REACH, H, PAIRS, BASINS = 5.0, 0.05, 12, 16  # half-width of the box inside; h of a step; sizes of the two memories
-ARMIJO, CURVATURE_FLOOR, SHORTEST = 1e-4, 1e-10, 1e-4  # enough decrease; enough curvature; a line this short failed
+ARMIJO, CURVATURE_FLOOR, SHORTEST, ON_BOUND = 1e-4, 1e-10, 1e-4, 64.0  # see `take_trial`, `judge` and `refine`
 STRETCH, FIRST_STEP = 4.0, 1.0  # growth of the step on negative curvature; length of the very first step, per sqrt(d)
 RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, per sqrt(d)
 CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE = 1e-9, 1e-9, 10.0, 1e-6  # when a basin is left; see `judge`
@@ -29,27 +30,19 @@ BETA, FORGET, POOLED, STEP, LARGEST_STEP = 0.8, 0.95, 0.5, 0.03, 1.0  # see `set
 PATH, PATH_AGE, DAMPING, LARGEST_CHANGE = 0.15, 3, 20.0, 0.3  # how the step of `settle` follows the forces
 MISMATCH, SAME_FORCE, NOISY, WORTH, NOISE_IN_OWN = 0.2, 1e3, 0.1, 0.3, 2.0  # when noise is looked for; what it does
 WIDER, NARROWER, WIDEST = 0.15, 0.05, 1.5  # how the radii of moves follow what became of them
-TESTED_RUN, TEST_STEP, TEST_SPREAD = (
-    44.0,
-    0.9,
-    0.4,
-)  # the test for a sum: least readings of a run; see `tentative_place`
+TESTED_RUN, TEST_STEP, TEST_SPREAD = 44.0, 0.9, 0.4  # the test for a sum: least readings; see `tentative_place`
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
 UNTESTED, UNTESTED_LESS, KEPT = 0.06, 3.0, 0.3  # what the first basin gets; share of a promise that must come true
+SMALL_BASIN, FEW_BASINS, LEAST_SAMPLED, LEAST_GENERATIONS, SAMPLE_ROOM = 2.4, 2.0, 8, 5, 1.3  # see `is_rugged`
+SAMPLE_STEP, SAMPLE_FINE, SAMPLE_SHARE, LARGEST_SAMPLE_STEP, SAMPLES_FROM = 2.0, 0.3, 0.5, 5.0, 2**24  # see `sample`
 UNKNOWN, SWEEP_ROOM = -1.0, 1.3  # coupling before the test; room that a later sweep needs, in its own length
 PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT = 2.0, 0.4, 0.8  # see `draw_kind` and `propose`
 KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior rate of success
-    ("near", 0.25, False, 0.25),
-    ("middle", 0.7, False, 0.25),
-    ("far", 2.0, False, 0.15),
-    ("few near", 0.7, True, 0.25),
-    ("few middle", 1.5, True, 0.25),
-    ("few far", 3.0, True, 0.15),
-    ("difference", 0.1, False, 0.2),
-    ("anywhere", 1.0, False, 0.15),
-    ("settle", 0.0, False, 0.4),
-    ("sweep", 0.1, False, 0.9),
+    *(("near", 0.25, False, 0.25), ("middle", 0.7, False, 0.25), ("far", 2.0, False, 0.15)),
+    *(("few near", 0.7, True, 0.25), ("few middle", 1.5, True, 0.25), ("few far", 3.0, True, 0.15)),
+    *(("difference", 0.1, False, 0.2), ("anywhere", 1.0, False, 0.15)),
+    *(("settle", 0.0, False, 0.4), ("sweep", 0.1, False, 0.9)),
 )
 DIFFERENCE, ANYWHERE, SETTLE, SWEEP = 6, 7, 8, 9
 Vector = np.ndarray
@@ -62,8 +55,7 @@ def ph_step(q, p, g, inverse_M: Callable, zeta, q_bar, kappa, lower, upper, radi
     e_q = g + kappa * (q - q_bar)  # eqs. shape_efforts, shape_shaped_potential
     p = (1 - zeta) * p - H * e_q  # eqs. shape_p_update, dp_dissipative_substep
     move = H * inverse_M(p)  # eq. shape_q_update
-    length = np.linalg.norm(move)
-    move = move * (radius / length) if length > radius else move
+    move = move * min(1.0, radius / (np.linalg.norm(move) or 1.0))
     return np.clip(q + move, lower, upper), p  # eq. dp_half_kick_plus
 
 
@@ -95,11 +87,7 @@ class Shape:
         self.centre, self.scale = 0.5 * (lower + upper), 0.5 * (upper - lower) / REACH  # x = centre + scale q
         self.q, self.p = (x0 - self.centre) / self.scale, np.zeros(self.d)
         self.mode, self.age, self.horizon, self.calls = "escape", 0, 1, 0  # x0 counts as where an escape led
-        self.sweep, self.line, self.same = (
-            None,
-            None,
-            0,
-        )  # the basin under refinement; trials in a row that looked like the base
+        self.sweep, self.sampler, self.line, self.same = None, None, None, 0  # line: the basin under refinement
         self.base, self.base_f, self.base_g = self.q, np.inf, np.zeros(self.d)  # the best basin
         self.spread, self.coupling = 0.0, UNKNOWN if self.d > 1 else 0.0  # of values; how far f is from a sum
         self.points, self.values = [], []  # the archive of basins
@@ -126,10 +114,13 @@ class Shape:
             self.take_moments(g)
         elif self.kind == SWEEP:
             self.take_profiles(g, finite)
+        elif self.kind == "sample":
+            self.take_sample(f)
         surveying = self.mode == "escape" and self.kind not in range(SWEEP)  # from the base, which must stay
         if self.noisy and f < self.base_f and not surveying:  # with noise any better point is a bottom
             self.base, self.base_f, self.base_g = self.q, f, g
-        if self.age >= self.horizon:  # eq. dp_next_event_time
+        fine = self.kind == "sample" and self.mode == "escape" and self.sampler.step < SAMPLE_FINE
+        if self.age >= self.horizon or fine:  # eq. dp_next_event_time
             self.begin(f, g, finite)
         q, p = {"settle": self.settle, "refine": self.refine, "escape": self.escape}[self.mode](g)
         cause = self.judge(g, q) if self.mode == "refine" else None
@@ -146,8 +137,7 @@ class Shape:
         if came_by == "opening":
             self.open_line(f, g)
             self.base, self.base_f, self.base_g = (self.q, f, g) if finite else (self.base, self.base_f, self.base_g)
-            if self.budget >= TESTED_RUN:
-                self.horizon = int(max(granted, 1.0))
+            self.horizon = int(max(granted, 1.0)) if self.budget >= TESTED_RUN else np.inf
             if not (finite and self.budget >= TESTED_RUN and granted < 1):
                 return None
         if came_by == "refine":  # the first basin has had its share of the readings
@@ -173,8 +163,12 @@ class Shape:
             return self.go_to("test", self.tentative_place(self.draws(self.escapes)))
         if (came_by in ("opening", "refine", "test") or (came_by == "check" and self.sweep is None)) and self.is_sum:
             return self.open_sweep()
+        if came_by == "test" and self.escapes == 1 and self.is_rugged:
+            return self.open_sample()
         if came_by == SWEEP:
             return self.go_to("lowest", self.lowest_place())
+        if came_by == "sample":
+            return self.go_to("mean", self.sampler.mean)
         if self.noisy and came_by in ("test", "lowest", "check") and not better:
             return self.go_to(SETTLE, self.base)
         if self.noisy and came_by != "settle" and finite:
@@ -203,6 +197,7 @@ class Shape:
         gamma = self.line.gamma if self.line else first  # B = I / gamma at first: the last basin's scale, within reason
         gamma, pairs = np.clip(gamma, 1e-3 * first, 10 * first), deque(maxlen=min(PAIRS, self.d + 2))
         self.line = SimpleNamespace(q=self.q, f=f, g=g, t=1.0, accepted=True, gamma=gamma, pairs=pairs, start=f)
+        self.line.origin = self.q
         self.line.stretch, self.line.radius, self.line.age, self.line.mismatch = 1.0, RADIUS, 0, 0.0
         self.line.judged, self.line.least, self.line.ratio = f, np.inf, 0.0  # see `judge`
 
@@ -210,8 +205,9 @@ class Shape:
         self.mode, self.kind, self.anchor, self.horizon = "escape", kind, anchor, readings
 
     def escape(self, g: Vector) -> tuple[Vector, Vector]:
-        """Onto the anchor, or to the next reading of a sweep's path."""
-        return self.place(g, self.path_ahead() if self.kind == SWEEP else self.anchor)
+        """Onto the anchor, to the next reading of a sweep's path, or to the next sample."""
+        ahead = self.path_ahead if self.kind == SWEEP else self.sample if self.kind == "sample" else lambda: self.anchor
+        return self.place(g, ahead())
 
     def tentative_place(self, draws: Draws) -> Vector:
         """About half of the coordinates, at least one and not all, moved from the base down their forces."""
@@ -245,6 +241,41 @@ class Shape:
         self.sweep.place, self.sweep.wrapped = np.stack([self.base, self.base]), np.zeros(self.d, bool)
         self.go_to(SWEEP, self.base, self.sweep_length)
 
+    @property
+    def is_rugged(self) -> bool:
+        """Whether the first basin was so small, and so few more can be had, that sampling is better than hopping on."""
+        line, left, length = self.line, self.budget - self.calls, SAMPLE_SHARE * self.budget
+        small = np.sqrt(np.mean((line.q - line.origin) ** 2)) < SMALL_BASIN and self.d >= LEAST_SAMPLED
+        room = length >= LEAST_GENERATIONS * (4 + int(3 * np.log(self.d))) and left > SAMPLE_ROOM * length
+        few = left < FEW_BASINS * self.d * line.age and self.sampler is None
+        return small and few and room and self.coupling >= 0 and not self.is_sum and not self.noisy
+
+    def open_sample(self) -> None:
+        """Values around a mean; it moves to the better half of a generation of them, the best weighing most."""
+        d, size = self.d, 4 + int(3 * np.log(self.d))
+        weights = np.log((size + 1) / 2) - np.log(np.arange(1, size // 2 + 1))
+        s = self.sampler = SimpleNamespace(mean=self.base, path=0 * self.base, step=SAMPLE_STEP, size=size, read=0)
+        s.seen, s.weights, s.mass = [], weights / np.sum(weights), np.sum(weights) ** 2 / np.sum(weights**2)
+        s.rate = (s.mass + 2) / (d + s.mass + 5)
+        s.damping = 1 + s.rate + 2 * max(0.0, np.sqrt((s.mass - 1) / (d + 1)) - 1)
+        self.go_to("sample", self.base, int(SAMPLE_SHARE * self.budget))
+
+    def sample(self) -> Vector:
+        q = self.sampler.mean + self.sampler.step * self.draws(SAMPLES_FROM + self.sampler.read).normal
+        return np.clip(np.where(np.abs(q) > REACH, 2 * np.sign(q) * REACH - q, q), -REACH, REACH)
+
+    def take_sample(self, f: float) -> None:
+        """The step grows while the mean's moves add up to a longer path than random ones would (Hansen, Ostermeier)."""
+        s, d = self.sampler, self.d
+        s.read, s.seen = s.read + 1, [*s.seen, (f, len(s.seen), self.q)]
+        if len(s.seen) == s.size:
+            best = np.array([q for *_, q in sorted(s.seen, key=lambda sample: sample[:2])[: s.size // 2]])
+            y, s.seen = (s.weights @ best - s.mean) / s.step, []
+            s.path = (1 - s.rate) * s.path + np.sqrt(s.rate * (2 - s.rate) * s.mass) * y
+            length = np.linalg.norm(s.path) / (np.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d**2)))
+            s.mean = s.mean + s.step * y
+            s.step = min(s.step * np.exp(min(s.rate / s.damping * (length - 1), 1.0)), LARGEST_SAMPLE_STEP)
+
     def path_ahead(self) -> Vector:
         ahead = self.base + 2 * REACH * (self.sweep.steps + 1) / (self.sweep_length + 1)
         return np.where(ahead > REACH, ahead - 2 * REACH, ahead)
@@ -271,10 +302,8 @@ class Shape:
     def note_lowest(self, low: Vector, place: Vector) -> None:
         row, column = self.sweep.wrapped.astype(int), np.arange(self.d)
         lower = low < self.sweep.low[row, column]
-        self.sweep.low[row[lower], column[lower]], self.sweep.place[row[lower], column[lower]] = (
-            low[lower],
-            place[lower],
-        )
+        self.sweep.low[row[lower], column[lower]] = low[lower]
+        self.sweep.place[row[lower], column[lower]] = place[lower]
 
     def lowest_place(self) -> Vector:
         """Where every coordinate is lowest; the path ends where it began, which ties its two parts together."""
@@ -314,7 +343,8 @@ class Shape:
         line = self.line
         if not line.accepted:
             return self.place(g, line.q + line.t * line.move)
-        held = ((line.q <= -REACH) & (line.g > 0)) | ((line.q >= REACH) & (line.g < 0))  # pushed against a bound
+        bound = REACH * (1 - ON_BOUND * np.finfo(float).eps)  # a placement is exact to round-off only
+        held = ((line.q <= -bound) & (line.g > 0)) | ((line.q >= bound) & (line.g < 0))  # pushed against a bound
 
         def inverse_M(v: Vector) -> Vector:
             free = secant_product(np.where(held, 0.0, v), line.pairs, line.gamma)
@@ -399,6 +429,8 @@ class Shape:
             self.go_to("check", self.base)
         elif self.coupling == UNKNOWN and self.budget >= TESTED_RUN and np.isfinite(self.base_f):
             self.go_to("test", self.tentative_place(draws))
+        elif self.escapes == 1 and self.is_rugged:
+            self.open_sample()
         elif kind == SWEEP:
             self.open_sweep()
         else:
@@ -432,9 +464,8 @@ class Shape:
         _, radius, few, _ = KINDS[kind]
         share = max(0.5 * self.d, 1.0) ** draws.share / self.d if few else 1.0  # log-uniform: one coordinate to half
         chosen = (draws.uniform < share) | (np.arange(self.d) == np.argmin(draws.uniform))
-        anchor = self.base + radius * np.exp(RADIUS_SPREAD * draws.radius + self.widening) * np.where(
-            chosen, draws.normal, 0.0
-        )
+        radius = radius * np.exp(RADIUS_SPREAD * draws.radius + self.widening)
+        anchor = self.base + radius * np.where(chosen, draws.normal, 0.0)
         if kind == DIFFERENCE and len(self.points) >= 3:
             count = len(self.points)
             i, shift = int(draws.pair[0] * count), int(draws.pair[1] * (count - 1))

@@ -19,7 +19,7 @@ ORDER = (
     ("tasks", "dynamics", "memory", "events"),
     ("oracles", "policy"),
     ("shape", "baselines", "peers"),
-    ("swarm",),
+    ("swarm", "values"),
     ("rollout",),
     ("run",),
     ("training", "bench"),

@@ -28,9 +28,9 @@ class Shape:
             shape.tell(x, value, gradient)
         shape.result()
 
-    Without gradients (`gradients=False`) the points of a reading's differences are asked one after another, and every
-    value told is one call. `ask` gives the same point until it was told. `save` keeps all that was told; `load` replays
-    it, so a run goes on in another process to the same end.
+    Without gradients (`gradients=False`) every value told is one call; where a policy wants a force, the points of its
+    differences are asked one after another. `ask` gives the same point until it was told. `save` keeps all that was
+    told; `load` replays it, so a run goes on in another process to the same end.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class Shape:
         }
         self._run = Run(find_policy(policy, noise), problem, budget, seed, num_starts, port_allowance)
         self._gradients = gradients
+        self._alone = not gradients and self._run.read_values()
         self._values: list[float] = []  # of the reading under way, when there are no gradients
         self._probes: np.ndarray | None = None
         self._told_values: list[float] = []
@@ -140,7 +141,7 @@ class Shape:
 
     def _point(self) -> np.ndarray:
         """The flat point to evaluate: the plant's, or the next probe around it."""
-        if self._gradients or not self._values:
+        if self._gradients or self._alone or not self._values:
             return self._run.x
         return self._reading_probes()[len(self._values) - 1]
 
@@ -168,6 +169,8 @@ class Shape:
             gradient = np.full_like(run.x, np.nan) if gradient is None else gradient.astype(run.x.dtype)
             self._told_gradients.append(gradient)
             return self._read(value, gradient, 1)
+        if self._alone:
+            return self._read(value, np.zeros_like(run.x), 1)
         run.saw(self._point(), value if np.isfinite(value) else np.inf, len(self._told_values))
         self._values.append(value)
         if len(self._values) > len(self._reading_probes()):

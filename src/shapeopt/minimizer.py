@@ -138,7 +138,7 @@ def _drive(fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | 
         if _traces(oracle, run):
             return _stretch(run, oracle, host.calls, callback)
         host.calls += 1  # the objective was begun on a tracer, so it counts
-    return _step(run, host, callback, on_error)
+    return _step(run, host, jac, callback, on_error)
 
 
 def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | None) -> Status:
@@ -155,9 +155,10 @@ def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | 
     return Status.BUDGET_SPENT
 
 
-def _step(run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
+def _step(run: Run, host: HostOracle, jac: Any, callback: Callback | None, on_error: str) -> Status:
     """A host objective: one reading a time."""
-    read = host.read if on_error == "raise" else lambda x: _attempt(lambda: host.read(x), on_error)
+    ask = host.read_value if jac is None and run.read_values() else host.read
+    read = ask if on_error == "raise" else lambda x: _attempt(lambda: ask(x), on_error)
     while True:
         try:
             reading = read(run.x)

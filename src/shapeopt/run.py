@@ -1,6 +1,7 @@
 """One run of an optimizer on one problem, kept on the host: state, best point, record; stepped or stretched."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -24,9 +25,11 @@ from .events import writes_memory
 from .oracles import AbstractOracle
 from .policy import AbstractPolicy, cast_policy
 from .policy.base import AbstractProvidentPolicy
+from .policy.universal import UniversalPolicy
 from .rollout import Best, Carry, Stepper, advance, compiled_start
 from .shape import ShapeOptimizer, potential_of
 from .swarm import SwarmOptimizer
+from .values import ValueOptimizer
 
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of events are not kept, so that memory stays O(d)
 STRETCH = 256  # readings between two looks at a compiled run
@@ -71,7 +74,8 @@ class Run:
                 onlooker=potential_of if stages and self.keeps_points else None,
             )
         optimizer: AbstractOptimizer = shape if num_starts == 1 else SwarmOptimizer(shape, int(num_starts))
-        self.optimizer = optimizer
+        self._shape = shape
+        self.reads_values = False
         self.particles = int(num_starts)
         self.record = RunRecord()
         self.calls = 0
@@ -79,9 +83,7 @@ class Run:
         self.best_x, self.best = problem.x0, np.inf
         with self.precision():
             self.box = Box.around(problem.lower, problem.upper, problem.x0)
-            self._state, x = compiled_start(optimizer)(problem.x0, self.box, self.budget, jax.random.key(seed))
-            self._points = np.atleast_2d(jax.device_get(x))
-        self._first = self._points
+        self._start(optimizer)
         outward = jax.device_get(self.box).outward
         self.log = EventLog(self.particles, _writes(policy), outward, problem.layout.restore)
         self._shown = 0  # entries of the log that a callback has seen
@@ -91,6 +93,25 @@ class Run:
         self._outcomes: list[np.ndarray] = []  # what the optimizer made of each round of them
         self._mode = int(Mode.ESCAPE)
         self._ended = False  # whether a stage ended since these joined the record
+
+    def _start(self, optimizer: AbstractOptimizer) -> None:
+        self.optimizer = optimizer
+        with self.precision():
+            key = jax.random.key(self.seed)
+            self._state, x = compiled_start(optimizer)(self.problem.x0, self.box, self.budget, key)
+            self._points = np.atleast_2d(jax.device_get(x))
+        self._first = self._points
+
+    def read_values(self) -> bool:
+        """Begin again, before the first reading, as a run whose readings are values alone; False where the policy, or
+        several particles, need a force with each of them."""
+        policy = self._shape.policy
+        if self.particles > 1 or not isinstance(policy, UniversalPolicy):
+            return False
+        shape = replace(self._shape, policy=replace(policy, values=True))
+        self._start(ValueOptimizer(shape))
+        self.reads_values = True
+        return True
 
     def precision(self) -> Any:
         """The context in which this run's numbers keep their dtype."""
@@ -119,7 +140,7 @@ class Run:
         """Take in a reading at `x` made on the host, after which `calls` calls are spent in all; moves `x`."""
         value = float(reading.value)
         self.saw(self.x, value if math.isfinite(value) else math.inf, calls)
-        self.gradients += 1
+        self.gradients += not self.reads_values
         self._rows.append((value, self.best, self.calls))
         self._round.append(reading)
         if len(self._round) == self.particles:
@@ -202,7 +223,8 @@ class Run:
     def _archive(self) -> Any:
         """The basins found; None if an interrupt hit the very moment at which the state was handed over."""
         try:
-            archive = self.state.policy.archive
+            state = self.state
+            archive = (state.shape if self.reads_values else state).policy.archive
         except RuntimeError:
             return None
         return archive if self.particles == 1 else jax.tree.map(lambda leaf: leaf[0], archive)  # all hold the same one

@@ -10,10 +10,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from ..core import AbstractOptimizer, Box, Reading
-from ..oracles import Reader
+from ..oracles import AbstractOracle, Reader
 from ..peers import AbstractPeer, run_peer
 from ..rollout import rollout
 from ..tasks import AbstractTask
+from ..values import ValueOptimizer
 from .cells import Cell
 from .curves import Curves
 from .methods import AbstractMethod, Hosted, Learned, Traceable
@@ -119,11 +120,17 @@ def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curve
 def _roll(cell: Cell, optimizer: AbstractOptimizer, keys: Keys) -> tuple[Any, ...]:
     """(calls after each reading, observed values, what was seen, what is seen of the last position, f*)."""
     task, x0 = prepare(cell, keys)
-    oracle, look = cell.sensing.oracle(task, cell.budget), functools.partial(_look, task, cell.counts_minima)
+    oracle, look = read_by(optimizer, cell, task), functools.partial(_look, task, cell.counts_minima)
     inside, key = InBox(optimizer, task.box), jax.random.wrap_key_data(keys.run)
     trace = rollout(inside, oracle, x0, task.box, cell.budget, key, watch=look)
     final = look(inside.ask(trace.end.state))
     return trace.steps.calls, trace.steps.value, trace.steps.seen, final, task.minimum
+
+
+def read_by(optimizer: AbstractOptimizer, cell: Cell, task: AbstractTask) -> AbstractOracle:
+    """The oracle that a cell puts before a method: one that reads values alone pays for no force."""
+    oracle = cell.sensing.oracle(task, cell.budget)
+    return oracle.value_alone if isinstance(optimizer, ValueOptimizer) else oracle
 
 
 def _look(task: AbstractTask, keeps_point: bool, x: Float[Array, " d"]) -> Seen:

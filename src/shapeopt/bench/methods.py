@@ -4,7 +4,7 @@ import abc
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,8 +15,11 @@ from ..core.attribute import UnknownNameError, built, load_attribute
 from ..dynamics import SemiImplicitStep
 from ..peers import PEERS, AbstractPeer, make_peer
 from ..policy import cast_policy, find, find_policy, load_card
+from ..policy.universal import UniversalPolicy
 from ..shape import ShapeOptimizer
+from ..values import ValueOptimizer
 from .cells import Cell
+from .sensing import ValueOnly
 
 # Methods that take the policy shipped for the cell's family and dimension, and how the names of theirs end.
 FITTED: Mapping[str, str] = MappingProxyType(
@@ -72,7 +75,10 @@ class Learned(AbstractMethod):
     policies: Callable[[Cell], str]
 
     def optimizer(self, cell: Cell) -> AbstractOptimizer:
-        return shape_optimizer(self.policies(cell))
+        shape = shape_optimizer(self.policies(cell))
+        if isinstance(cell.sensing, ValueOnly) and isinstance(shape.policy, UniversalPolicy):
+            return ValueOptimizer(replace(shape, policy=replace(shape.policy, values=True)))
+        return shape
 
     def version(self, cell: Cell) -> str:
         card = _card(self.policies(cell))

@@ -15,7 +15,7 @@ PAPER_STARTS = {2: 32, 20: 32, 100: 24, 500: 12}
 PAPER_TASKS = 64  # the paper speaks of 64 and its rows of 16: the same means, and a smaller error of ours
 SCIENCE_HORIZON = 48  # as above, for phase retrieval and control
 TASKS = 64
-SIGMAS = (0.05, 0.2, 0.5)
+SIGMAS = (0.05, 0.2, 0.5, 1.0)
 SETTINGS = {  # tab. ablation_ackley_compact_transposed: tasks, particles, calls
     "S1": (16, 128, 256),
     "S2": (32, 128, 256),
@@ -117,9 +117,10 @@ def _noisy() -> Iterator[Cell]:
 
 
 def _value_only() -> Iterator[Cell]:
-    for name in SYNTHETIC:
-        for d in (20, 2):
-            yield Cell(make_family(name, d, StartLaw.BOX), 1000, TASKS, sensing=ValueOnly())
+    for law in (StartLaw.BOX, StartLaw.NEAR):
+        for name in SYNTHETIC:
+            for d in (20, 2):
+                yield Cell(make_family(name, d, law), 1000, TASKS, sensing=ValueOnly())
 
 
 def _multiwell() -> Iterator[Cell]:

@@ -22,7 +22,7 @@ from ..rollout import rollout
 from ..shape import ShapeOptimizer, ShapeState, potential_of
 from ..tasks import AbstractTask
 from .cells import Cell
-from .execute import InBox, Keys, prepare, run_keys
+from .execute import InBox, Keys, prepare, read_by, run_keys
 from .methods import Hosted, Learned, Traceable, find_method, fitted_policy
 from .sheets import Sheet
 
@@ -102,16 +102,16 @@ def _route(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(points, values, calls after each reading) of one run."""
     method, key = find_method(name), jax.random.wrap_key_data(keys.run)
-    oracle = cell.sensing.oracle(task, cell.budget)
     if isinstance(method, Hosted):
-        reader = Reader(oracle, task.box, cell.budget, key)
+        reader = Reader(cell.sensing.oracle(task, cell.budget), task.box, cell.budget, key)
         run_peer(method.peer, reader, np.asarray(x0), reader.lower, reader.upper, cell.budget, int(keys.run[-1]))
         return reader.points, reader.values, reader.calls_after
     if not isinstance(method, Learned | Traceable):
         raise TypeError(f"`methods` must be Traceable, Learned or Hosted; got {method!r}.")
-    inside = InBox(method.optimizer(cell), task.box)
+    optimizer = method.optimizer(cell)
+    inside = InBox(optimizer, task.box)
     run = jax.jit(functools.partial(rollout, inside, budget=cell.budget, record_points=True))
-    steps = run(oracle, x0, task.box, key=key).steps
+    steps = run(read_by(optimizer, cell, task), x0, task.box, key=key).steps
     return np.asarray(steps.x), np.asarray(steps.value), np.asarray(steps.calls)
 
 

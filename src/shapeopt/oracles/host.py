@@ -119,6 +119,17 @@ class HostOracle:
         numbers: Any = (self._number(value), gradient, np.int32(self.calls - start))
         return Reading(*numbers)
 
+    def read_value(self, x: Any) -> Reading:
+        """The value at x alone, for one call; the force of the reading is zero."""
+        x = self._point(x)
+        known = self._known if self._known is not None and np.array_equal(self._known.x, x) else None
+        self._known = None
+        if known is None:
+            self._admit(1)
+        calls, value = (known.calls, known.value) if known is not None else (1, self._value(x))
+        numbers: Any = (self._number(value), np.zeros_like(x), np.int32(calls))
+        return Reading(*numbers)
+
     def _ask_at(self, x: np.ndarray) -> tuple[float | None, np.ndarray | None]:
         if not self._asks_at_x:
             return None, None

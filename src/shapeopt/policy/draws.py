@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
+SAMPLES_FROM = 2**24  # escapes of a run are fewer
 GOLDEN = np.uint32(0x9E3779B9)  # 2^32 over the golden ratio: neighbouring counters land far apart
 
 
@@ -38,6 +39,13 @@ def draw(words: UInt32[Array, " 2"], escape: Int[Array, ""], d: int, kinds: int,
         normal=normal[:d],
         uniform=rest[3:],
     )
+
+
+def sample_normal(
+    words: UInt32[Array, " 2"], sample: Int[Array, ""], d: int, dtype: jax.typing.DTypeLike
+) -> Float[Array, " d"]:
+    """The normal numbers of sample number `sample`: those of an escape that no run reaches."""
+    return _as_normal(hashed_uniform(words, SAMPLES_FROM + sample, d)).astype(dtype)
 
 
 def hashed_normal(

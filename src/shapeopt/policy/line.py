@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from ..core import REACH
 from ..dynamics import SecantMetric, SecantPairs
 from ..dynamics.secant import CURVATURE_FLOOR
 from .base import Plant
@@ -23,6 +24,7 @@ RADIUS = 1.0  # the same for the longest first step of a basin; doubled or more 
 RADIUS_GROWTH = 2.5
 RADIUS_MAX = 10.0
 SHORTEST = 1e-4  # a line this short has failed
+ON_BOUND = 64.0  # ulps of a bound within which a coordinate is on it: placements are exact to round-off only
 
 Scalar = Float[Array, ""]
 Vector = Float[Array, " d"]
@@ -43,6 +45,7 @@ class Line(eqx.Module):
     radius: Scalar
     age: Int[Array, ""]
     start: Scalar  # value where the basin was entered
+    origin: Vector  # that place
     judged: Scalar  # value when a promise was last heard
     least: Scalar  # least promise so far
     ratio: Scalar  # how much farther f has fallen since, as a multiple of the least promise of the time
@@ -65,6 +68,7 @@ class Line(eqx.Module):
             radius=zero,
             age=jnp.zeros((), jnp.int32),
             start=infinite,
+            origin=q,
             judged=infinite,
             least=infinite,
             ratio=zero,
@@ -89,6 +93,7 @@ class Line(eqx.Module):
             radius=pick(RADIUS, self.radius),
             age=pick(0, self.age),
             start=pick(plant.f, self.start),
+            origin=pick(plant.q, self.origin),
             judged=pick(plant.f, self.judged),
             least=pick(jnp.inf, self.least),
             ratio=pick(0.0, self.ratio),
@@ -144,7 +149,8 @@ class Line(eqx.Module):
 
     def metric(self, lower: Vector, upper: Vector, h: float) -> SecantMetric:
         """M = h^2 B / stretch on the coordinates that are free to move (design, the refine limit)."""
-        held = ((self.q <= lower) & (self.g > 0)) | ((self.q >= upper) & (self.g < 0))
+        slack = ON_BOUND * REACH * jnp.finfo(self.q.dtype).eps
+        held = ((self.q <= lower + slack) & (self.g > 0)) | ((self.q >= upper - slack) & (self.g < 0))
         return SecantMetric(self.pairs, self.gamma, ~held, self.stretch / h**2)
 
     def followed(self, move: Vector, active: Bool[Array, ""]) -> "Line":

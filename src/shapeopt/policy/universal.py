@@ -2,7 +2,9 @@
 
 Untrained it is a quasi-Newton basin hopper that leaves a basin as soon as it is known, or can't pay: refine with a
 secant metric, escape by a kind of move drawn by what each has earned. Forces that do not fit the values are read twice;
-if they are noisy, settle by momentum instead of refining. All decisions are ratios: f -> a f + b changes nothing.
+if they are noisy, settle by momentum instead of refining. Where basins are so small that the readings do not reach
+across the box, and where readings are values alone, half of a run samples values. All decisions are ratios:
+f -> a f + b changes nothing.
 """
 
 from dataclasses import replace
@@ -18,11 +20,12 @@ from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPoten
 from ..events import Signals, StageAction
 from ..memory import Archive
 from .base import AbstractProvidentPolicy, Drive, Plant
-from .draws import draw
+from .draws import draw, sample_normal
 from .drift import Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
 from .moves import KINDS, SETTLE, SWEEP, Credit, Station, next_widening, propose
+from .sampling import SAMPLE_SHARE, Sampler, generation
 from .sweep import Sweep, coupling_of, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, noise_share, run_features
 
@@ -50,6 +53,12 @@ TESTED_RUN = 44.0  # least readings of a run in which that is tested
 UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
 SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
 KEPT = 0.3  # share of a sweep's promise that must come true
+SMALL_BASIN = 2.4  # root mean square way into a basin, where the box is 10 wide, up to which it is small
+FEW_BASINS = 2.0  # basins a dimension, of the first one's readings: with fewer left, small ones lead nowhere
+LEAST_SAMPLED = 8  # dimension from which on that is looked at
+LEAST_GENERATIONS = 5  # of sampling, if it is to be worth it
+SAMPLE_ROOM = 1.3  # readings that sampling needs before the end, in its own
+LEAST_FORCES = 4  # after sampling, where readings are values alone; else there is nothing but sampling
 UNKNOWN = -1.0  # coupling before the test, noise before the check
 
 
@@ -78,6 +87,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
     planner: PlannerHead | None = None
     controller: ControllerHead | None = None
     hidden: int = eqx.field(static=True, default=16)
+    values: bool = eqx.field(static=True, default=False)  # whether a reading is one value, and a force d + 1 of them
 
     kind: ClassVar[str] = "universal"
 
@@ -120,10 +130,13 @@ class UniversalPolicy(AbstractProvidentPolicy):
     def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[UniversalState, StageAction]:
         dtype = q.dtype
         real = lambda x: jnp.asarray(x, dtype)  # noqa: E731
+        samples = self.values and q.size > 1
+        total = real(budget)
         state = UniversalState(
             line=Line.blank(q, min(self.pairs, q.size + 2)),
             drift=Drift.blank(q),
             sweep=Sweep.blank(q),
+            sampler=Sampler.blank(q) if samples or q.size >= LEAST_SAMPLED else None,
             coupling=real(UNKNOWN if q.size > 1 else 0.0),
             base=q,
             base_f=real(jnp.inf),
@@ -131,7 +144,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             spread=real(0.0),
             same=jnp.zeros((), jnp.int32),
             credit=Credit.blank(dtype),
-            kind=jnp.asarray(Station.OPENING, jnp.int32),
+            kind=jnp.asarray(Station.SAMPLE if samples else Station.OPENING, jnp.int32),
             archive=Archive.empty(self.basins, q.size, dtype),
             left_f=real(jnp.inf),
             hope=real(0.0),
@@ -139,11 +152,18 @@ class UniversalPolicy(AbstractProvidentPolicy):
             sigma=real(0.0 if self.sigma == 0 else UNKNOWN),
             escapes=jnp.zeros((), jnp.int32),
             reach=real(REACH),
-            readings=real(budget),
+            readings=jnp.floor(total / (q.size + 1)) if self.values and not samples else total,
             advice=Advice.none(dtype),
             key=jax.random.key_data(key),
         )
-        return state, _action(Mode.ESCAPE, q, 1)
+        if not samples:
+            return state, _action(Mode.ESCAPE, q, 1)
+        short = (1.0 - SAMPLE_SHARE) * total < LEAST_FORCES * (q.size + 1)
+        return state, _action(Mode.ESCAPE, q, jnp.where(short, FOREVER, jnp.ceil(SAMPLE_SHARE * total)))
+
+    def wants_force(self, state: UniversalState, action: StageAction) -> Flag:
+        """Whether the next reading is to bring a force; sampling makes no use of one."""
+        return ~_samples(state, action)
 
     def assess(self, state: UniversalState, plant: Plant, action: StageAction) -> UniversalState:
         refining = action.mode == Mode.REFINE
@@ -158,11 +178,13 @@ class UniversalPolicy(AbstractProvidentPolicy):
         lower = _is_noisy(state) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
         sweep = state.sweep.observed(plant, state.base, state.base_g, sweeping)
+        sampler = None if state.sampler is None else state.sampler.observed(plant, _samples(state, action))
         return replace(
             state,
             line=line,
             drift=drift,
             sweep=sweep,
+            sampler=sampler,
             same=same,
             base=jnp.where(lower, plant.q, state.base),
             base_f=jnp.where(lower, plant.f, state.base_f),
@@ -170,8 +192,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
         )
 
     def notice(self, state: UniversalState, plant: Plant, action: StageAction) -> Signals:
-        """Nothing: every sign that ends a stage is judged together with the step."""
-        return Signals.none()
+        """Sampling that is fine enough; every other sign that ends a stage is judged together with the step."""
+        if state.sampler is None:
+            return Signals.none()
+        return Signals.none()._replace(converged=_samples(state, action) & state.sampler.fine)
 
     def begin(
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
@@ -180,9 +204,9 @@ class UniversalPolicy(AbstractProvidentPolicy):
         the base where forces do not fit the values; the test to a sweep or back; a sweep to the lowest place of each
         coordinate; every other escape to refining, or to settling where forces are noisy."""
         escaped, clocked = action.mode == Mode.ESCAPE, action.mode == Mode.REFINE
-        opens, tested, lowered, checked = (escaped & (state.kind == station) for station in Station)
+        opens, tested, lowered, checked, sampled, _ = (escaped & (state.kind == station) for station in Station)
         swept = escaped & (state.kind == SWEEP)
-        state = self._surveyed(state, plant, opens, tested, lowered, checked, clocked)
+        state = self._surveyed(state, plant, opens, tested, lowered, checked, sampled, clocked)
         noisy, better = _is_noisy(state), plant.f < state.base_f
         granted, long_enough = UNTESTED * state.readings - UNTESTED_LESS, state.readings >= TESTED_RUN
         due = clocked | (opens & plant.finite & long_enough & (granted < 1.0))
@@ -190,8 +214,9 @@ class UniversalPolicy(AbstractProvidentPolicy):
         checks = (state.sigma < 0) & (told | (clocked & (state.line.mismatch > MISMATCH)))
         tests = (due | checked) & ~checks & (state.coupling == UNKNOWN) & long_enough
         sweeps = (due | tested | (checked & (state.sweep.steps == 0))) & ~checks & _is_sum(state, plant)
+        samples = tested & (state.escapes == 1) & ~sweeps & _is_rugged(state, plant)
         returns = noisy & (tested | lowered | checked) & ~(better | tests | sweeps)
-        moves = checks | tests | sweeps | swept | returns
+        moves = checks | tests | sweeps | swept | returns | samples | sampled
         settles = escaped & noisy & plant.finite & ~moves
         resumes = (tested | lowered | checked) & (state.escapes == 0) & ~(better | moves | settles)
         line = state.line.opened(plant, ~(settles | moves | resumes) | opens).resumed(resumes)
@@ -210,6 +235,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
             jnp.where(sweeps, sweep.target(state.base, lower, upper), state.base),
         )
         anchor = jnp.where(swept, lowest, jnp.where(moves, place, plant.q))
+        sampler = state.sampler
+        if sampler is not None:
+            sampler = sampler.opened(state.base, samples)
+            anchor = jnp.where(sampled, sampler.mean, jnp.where(samples, _next_sample(state, sampler, plant), anchor))
         kind = state.kind
         for chosen, code in (
             (checks, Station.CHECK),
@@ -217,13 +246,17 @@ class UniversalPolicy(AbstractProvidentPolicy):
             (sweeps, SWEEP),
             (swept, Station.LOWEST),
             (returns, SETTLE),
+            (samples, Station.SAMPLE),
+            (sampled, Station.OPENING if self.values else Station.MEAN),
         ):
             kind = jnp.where(chosen, code, kind)
         mode = jnp.where(moves, Mode.ESCAPE, jnp.where(settles, Mode.SETTLE, Mode.REFINE))
-        horizon = jnp.where(sweeps, sweep.length, jnp.where(moves, 1.0, length)).astype(jnp.int32)
+        horizon = jnp.where(sweeps, sweep.length, jnp.where(moves, 1.0, length))
+        horizon = jnp.where(samples, SAMPLE_SHARE * state.readings, horizon).astype(jnp.int32)
         lasts = jnp.where(opens & long_enough, jnp.maximum(granted, 1.0), FOREVER).astype(jnp.int32)
         horizon = jnp.where(moves | settles, horizon, lasts)
-        return replace(state, line=line, drift=drift, sweep=sweep, kind=kind), _action(mode, anchor, horizon)
+        state = replace(state, line=line, drift=drift, sweep=sweep, sampler=sampler, kind=kind)
+        return state, _action(mode, anchor, horizon)
 
     def _surveyed(
         self,
@@ -233,6 +266,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         tested: Flag,
         lowered: Flag,
         checked: Flag,
+        sampled: Flag,
         clocked: Flag,
     ) -> UniversalState:
         """What the first reading, the first basin so far, the base read again, the test and the end of a sweep say."""
@@ -251,10 +285,16 @@ class UniversalPolicy(AbstractProvidentPolicy):
             base_f=jnp.where(clocked, line.f, jnp.where(starts, plant.f, state.base_f)),
             base_g=jnp.where(clocked, line.g, jnp.where(starts, plant.g, base_g)),
             sigma=jnp.where(again, sigma, state.sigma),
-            readings=jnp.where(opens, jnp.round(1.0 / plant.spent), state.readings),
+            readings=self._readings_left(state, plant, opens, sampled),
             coupling=jnp.where(disproved, jnp.inf, jnp.where(tested, coupling, state.coupling)),
             credit=state.credit.paid(jnp.asarray(SWEEP), kept, lowered & (state.escapes > 0)),
         )
+
+    def _readings_left(self, state: UniversalState, plant: Plant, opens: Flag, sampled: Flag) -> Scalar:
+        """Readings of a run, as its first one tells; of values alone, the forces that are left after sampling."""
+        if not self.values:
+            return jnp.where(opens, jnp.round(1.0 / plant.spent), state.readings)
+        return jnp.where(sampled, jnp.floor((1.0 - plant.spent) * state.readings / (plant.q.size + 1)), state.readings)
 
     def control(self, state: UniversalState, plant: Plant, action: StageAction) -> Drive:
         """Advance by the secant metric, drift by the diagonal one, or go back on the line by an anchor on it."""
@@ -263,6 +303,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         back = placed | (~settling & ~line.accepted)
         path = state.sweep.target(state.base, *_searched(state, plant))
         target = jnp.where(placed, jnp.where(state.kind == SWEEP, path, action.anchor), line.target)
+        if state.sampler is not None:
+            target = jnp.where(_samples(state, action), _next_sample(state, state.sampler, plant), target)
         kappa = _stiffness(plant.g)
         place = DiagonalMetric(jnp.full_like(plant.q, 1.0) / (self.h**2 * kappa))
         drift = state.drift.metric(self.h, state.advice.log_settle_step)
@@ -347,6 +389,11 @@ class UniversalPolicy(AbstractProvidentPolicy):
         kind = jnp.where(checks, Station.CHECK, jnp.where(tests, Station.TEST, kind))
         sweep = state.sweep.opened(length, sweeps)
         anchor = jnp.where(sweeps, sweep.target(base, lower, upper), anchor)
+        samples, sampler = ~(tests | checks) & (state.escapes == 0) & _is_rugged(state, plant), state.sampler
+        if sampler is not None:
+            sampler = sampler.opened(base, samples)
+            kind = jnp.where(samples, Station.SAMPLE, kind)
+            anchor = jnp.where(samples, _next_sample(state, sampler, plant), anchor)
         kappa = _stiffness(plant.g)
         metric = DiagonalMetric(jnp.ones_like(plant.q) / (self.h**2 * kappa))
         potential = ShapedPotential.anchored(anchor + plant.g / kappa, kappa)
@@ -357,6 +404,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             base_f=base_f,
             base_g=base_g,
             sweep=sweep,
+            sampler=sampler,
             spread=spread,
             credit=credit,
             kind=kind,
@@ -367,7 +415,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
             escapes=state.escapes + 1,
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
         )
-        horizon = jnp.where(sweeps, length.astype(jnp.int32), 1)
+        sampling = jnp.where(samples, jnp.floor(SAMPLE_SHARE * state.readings), 1.0).astype(jnp.int32)
+        horizon = jnp.where(sweeps & ~samples, length.astype(jnp.int32), sampling)
         return state, _action(Mode.ESCAPE, anchor, horizon), drive
 
     def share(self, before: UniversalState, after: UniversalState) -> UniversalState:
@@ -390,6 +439,37 @@ def _is_sum(state: UniversalState, plant: Plant) -> Flag:
 
 def _is_noisy(state: UniversalState) -> Flag:
     return noise_share(state) > NOISY
+
+
+def _samples(state: UniversalState, action: StageAction) -> Flag:
+    return (action.mode == Mode.ESCAPE) & (state.kind == Station.SAMPLE)
+
+
+def _next_sample(state: UniversalState, sampler: Sampler, plant: Plant) -> Float[Array, " d"]:
+    """Where sampling reads next."""
+    normal = sample_normal(state.key, sampler.read, plant.q.size, plant.q.dtype)
+    return sampler.target(normal, *_searched(state, plant))
+
+
+def _is_rugged(state: UniversalState, plant: Plant) -> Flag:
+    """Whether the first basin was so small, and so few more can be had, that sampling is better than hopping on."""
+    if state.sampler is None:
+        return jnp.zeros((), bool)
+    line, size = state.line, plant.q.size
+    left = (1.0 - plant.spent) * state.readings
+    few = left < FEW_BASINS * size * line.age.astype(left.dtype)
+    small = rms(line.q - line.origin) < SMALL_BASIN
+    room = SAMPLE_SHARE * state.readings >= LEAST_GENERATIONS * generation(size)
+    room = room & (left > SAMPLE_ROOM * SAMPLE_SHARE * state.readings)
+    return (
+        few
+        & small
+        & room
+        & (state.sampler.read == 0)
+        & (state.coupling >= 0)
+        & ~_is_sum(state, plant)
+        & ~_is_noisy(state)
+    )
 
 
 def _searched(state: UniversalState, plant: Plant) -> tuple[Float[Array, " d"], Float[Array, " d"]]:

@@ -10,6 +10,7 @@ from .drift import Drift
 from .heads import Advice, per_rms, rms
 from .line import Line
 from .moves import Credit
+from .sampling import Sampler
 from .sweep import Sweep
 
 Scalar = Float[Array, ""]
@@ -21,6 +22,7 @@ class UniversalState(eqx.Module):
     line: Line
     drift: Drift
     sweep: Sweep
+    sampler: Sampler | None  # None where it is never used
     coupling: Scalar  # how far f is from a sum over coordinates: see `coupling_of`; UNKNOWN before the test
     base: Float[Array, " d"]  # bottom of the best basin
     base_f: Scalar
