@@ -110,6 +110,8 @@ def minimize(
             opened.enter_context(host.fun)
         try:
             status = _drive(fun, jac, run, host, callback, on_error)
+            if host.journal is not None and status == Status.BUDGET_SPENT:
+                host.journal.finish()
         except BaseException as error:
             run.saw(host.best_x, host.best_value, host.calls)
             object.__setattr__(error, "shapeopt_result", run.result(Status.FAILED))  # a frozen exception takes it too

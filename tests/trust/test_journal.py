@@ -75,7 +75,7 @@ def test_a_failed_call_that_was_skipped_stays_failed_and_one_that_ended_the_run_
     assert told(result) == told(run(ripples, True, None))
 
 
-@pytest.mark.parametrize("kind", ["bit", "line", "order", "twice", "end", "long", "foreign", "numbers", "kind"])
+@pytest.mark.parametrize("kind", ["bit", "line", "order", "twice", "end", "more", "long", "foreign", "numbers", "kind"])
 def test_damage_is_refused_before_any_call(kind, tmp_path):
     path = tmp_path / "run.journal"
     run(Counted(ripples), True, path)
@@ -91,6 +91,8 @@ def test_damage_is_refused_before_any_call(kind, tmp_path):
         lines.insert(middle, lines[middle])
     elif kind == "end":
         lines[-1] = lines[-1][:-3] + b"!!\n"
+    elif kind == "more":
+        lines.append(lines[-1])
     elif kind == "long":
         lines[-1] = b"x" * 500
     elif kind == "foreign":

@@ -1,6 +1,7 @@
 """What decides the bytes of a run, in words and hashes that can be kept and compared."""
 
 import dataclasses
+import functools
 import hashlib
 import importlib.metadata
 import platform
@@ -12,6 +13,7 @@ import numpy as np
 PACKAGES = ("shapeopt", "jax", "jaxlib", "numpy")
 
 
+@functools.cache
 def environment() -> dict[str, str]:
     """The kind of machine, and the installed versions that the numbers of a run may depend on."""
     found = {"machine": platform.machine()}

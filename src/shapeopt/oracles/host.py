@@ -91,15 +91,16 @@ class HostOracle:
 
         What was read is kept: the next `read` at the same x does not pay for it again, and its cost includes it. If
         `fun` cannot take a JAX array (it writes into it, or hands it to a compiled extension), it is asked once more
-        with NumPy, which is a second call.
+        with NumPy, which is a second call; where the limit has no room for one, it is asked with NumPy at once.
         """
         x = self._point(x)
         self._admit(1)
         before = self.calls
+        last = self.limit is not None and self.calls + 1 >= self.limit
         try:
-            kept = self._call(x, self._probe)
+            kept = self._call(x, self._answer if last else self._probe)
         except Exception as error:
-            if not _blames_jax_array(error) or (self.limit is not None and self.calls >= self.limit):
+            if last or not _blames_jax_array(error):
                 raise
             self.forgo(REFUSAL)
             kept = self._call(x, self._answer)

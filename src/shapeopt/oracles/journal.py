@@ -61,7 +61,8 @@ class Kept(NamedTuple):
 class Journal:
     """The file at `path` of the run that `header` describes, locked until `close`.
 
-    `begin` tells what is known of a call, `keep` and `forgo` what became of it. Call numbers rise by one.
+    `begin` tells what is known of a call, `keep` and `forgo` what became of it; `finish` follows the last one. Call
+    numbers rise by one.
     """
 
     def __init__(self, path: str | os.PathLike[str], header: Mapping[str, Any], like: np.ndarray, budget: int) -> None:
@@ -111,6 +112,11 @@ class Journal:
         if self._open is None and self._number > 0:
             self._write(_line(kind, b"%d" % self._number))
             self._open = Kept(kind)
+
+    def finish(self) -> None:
+        """The run has made its last call; so nothing may follow it in the file."""
+        if not self._live and self._file.read(1):
+            raise self._error(f"is damaged: it goes on after call {self._number}, the last one of this run")
 
     def close(self) -> None:
         try:
