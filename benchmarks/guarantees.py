@@ -32,7 +32,7 @@ from shapeopt.policy import find_policy
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
 
-PARTS = ("minimize", "rollouts", "peers", "boxes")
+PARTS = ("boxes", "minimize", "rollouts", "peers")
 LOWER, UPPER = np.array([-4.0, -3.0, -5.0]), np.array([4.0, 3.0, 5.0])
 START = np.array([3.3, -2.2, 1.7])
 
@@ -227,8 +227,9 @@ def of_boxes(config: Config) -> Iterator[Row]:
         start, lower, upper, gradients, seed = problem
         counter = Counter(lower, upper)
         finite = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
-        middle = np.where(finite, lower + (upper - lower) / 2, start)
-        scale = np.where(finite, (upper - lower) / 10, np.maximum(1.0, np.abs(start))).astype(start.dtype)
+        with np.errstate(all="ignore"):
+            middle = np.where(finite, lower + (upper - lower) / 2, start)
+            scale = np.where(finite, (upper - lower) / 10, np.maximum(1.0, np.abs(start))).astype(start.dtype)
 
         def fun(x):
             counter.see(x)
@@ -282,6 +283,5 @@ def main(config: Config) -> int:
 
 
 if __name__ == "__main__":
-    config = tyro.cli(Config, description=__doc__)
-    with jax.enable_x64(True):
-        sys.exit(main(config))
+    jax.config.update("jax_enable_x64", True)  # for all threads: compiled code calls the counter from its own
+    sys.exit(main(tyro.cli(Config, description=__doc__)))

@@ -189,7 +189,7 @@ def _drive(fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | 
     traceable = not timed and _attempt(lambda: host.first_reading(run.x), host, on_error)
     if traceable and host.calls < run.budget:
         oracle = _traceable_oracle(fun, jac, run.problem.layout)
-        if host.compiles(run.x, lambda: _traces(oracle, run)):
+        if _attempt(lambda: host.compiles(run.x, lambda: _traces(oracle, run)), host, on_error):
             if host.journal is None:
                 return _stretch(run, oracle, host.calls, callback)
             host.replace(compiled_pair(oracle, run.x.dtype))  # call by call, since each is to be kept

@@ -77,10 +77,11 @@ class Run:
         self.calls = 0
         self.gradients = 0
         self.best_x, self.best = problem.x0, np.inf
+        self._denormal = _has_denormal(problem.lower) or _has_denormal(problem.upper)
         with self.precision():
             self.box = Box.around(problem.lower, problem.upper, problem.x0)
             self._state, x = compiled_start(optimizer)(problem.x0, self.box, self.budget, jax.random.key(seed))
-            self._points = np.atleast_2d(jax.device_get(x))
+            self._points = self._inside(np.atleast_2d(jax.device_get(x)))
         self._first = self._points
         outward = jax.device_get(self.box).outward
         self.log = EventLog(self.particles, _writes(policy), outward, problem.layout.restore)
@@ -115,6 +116,10 @@ class Run:
         """The point to read next."""
         return self._points[len(self._round)]
 
+    def _inside(self, points: np.ndarray) -> np.ndarray:
+        """The points, moved onto bounds so small that compiled code, which has no denormal numbers, took them for 0."""
+        return points.clip(self.problem.lower, self.problem.upper) if self._denormal else points
+
     def tell(self, reading: Reading, calls: int) -> None:
         """Take in a reading at `x` made on the host, after which `calls` calls are spent in all; moves `x`."""
         value = float(reading.value)
@@ -133,7 +138,7 @@ class Run:
             outcome = self._stepper.tell(values, costs, gradients if self.particles == 1 else np.ravel(gradients))
         self._round = []
         size = self._points.size
-        self._points = outcome[:size].reshape(self._points.shape)
+        self._points = self._inside(outcome[:size].reshape(self._points.shape))
         self._outcomes.append(outcome if self.keeps_points else outcome[size:].copy())
         modes, causes = outcome[size : size + 2 * self.particles].reshape(2, -1)  # with which `Info` begins
         self._mode, self._ended = int(modes[-1]), self._ended or bool(causes.any())
@@ -164,12 +169,12 @@ class Run:
             carry, steps, x = advance(self.optimizer, oracle, carry, rounds, STRETCH, self.keeps_points)
             self._state = carry.state
             steps, best, points = jax.device_get((steps, carry.best, x))
-        self._points = np.atleast_2d(points)
+        self._points = self._inside(np.atleast_2d(points))
         rows, batch = rounds * self.particles, points.ndim  # a swarm's leaves begin with (round, particle)
         flat = jax.tree.map(lambda part: part[:rounds].reshape(rows, *part.shape[batch:]), steps)
         next_x = None if flat.x is None else np.concatenate([flat.x[self.particles :], self._points])
         self.calls, self.gradients = int(flat.calls[-1]), self.gradients + flat.calls.size
-        self.best, self.best_x = float(best.value), best.x
+        self.best, self.best_x = float(best.value), self._inside(best.x)
         self._keep(flat.value, flat.best, flat.calls, flat.info, next_x)
         self._mode = int(flat.info.mode[-1])
         return carry.oracle
@@ -243,6 +248,10 @@ def _monitor(allowance: float | None) -> PassivityMonitor | None:
         return None if allowance is None else PassivityMonitor(allowance)
     except ValueError as error:
         raise ValueError(f"`port_allowance` must be a number that is not negative; got {allowance!r}.") from error
+
+
+def _has_denormal(side: np.ndarray) -> bool:
+    return bool(np.any((side != 0) & (np.abs(side) < np.finfo(side.dtype).tiny)))
 
 
 def _writes(policy: AbstractPolicy) -> Any:

@@ -64,7 +64,7 @@ class Result(dict):
     def __repr__(self) -> str:
         from scipy.optimize import OptimizeResult
 
-        return repr(OptimizeResult(self))
+        return repr(OptimizeResult(self)) if self else "Result()"  # SciPy can't show one without entries
 
 
 class RunRecord:

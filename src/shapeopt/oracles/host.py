@@ -113,10 +113,12 @@ class HostOracle:
 
         If not it was begun on a tracer, and that is a call.
         """
-        kept = None if self.journal is None else self.journal.begin(self.calls + 1, self._point(x))
-        compiled = attempt() if kept is None else kept.kind != OPAQUE
-        if not compiled:
-            self.calls += 1
+        self.calls += 1
+        kept = None if self.journal is None else self.journal.begin(self.calls, self._point(x))
+        compiled = attempt() if kept is None else kept.kind not in (OPAQUE, FAILURE)
+        if compiled:
+            self.calls -= 1
+        else:
             self.forgo(OPAQUE)
         return compiled
 
