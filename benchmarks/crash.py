@@ -76,7 +76,7 @@ def attempt(folder: Path, kind: str, config: Config, due: Callable[[float], bool
     command = [sys.executable, __file__, "--child", str(folder), kind, str(config.calls), str(config.seconds_a_call)]
     cache = {"JAX_COMPILATION_CACHE_DIR": str(folder.parent / "cache"), "JAX_ENABLE_COMPILATION_CACHE": "true"}
     cache["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-    process = subprocess.Popen(command, env=os.environ | cache)
+    process = subprocess.Popen(command, env=cache | os.environ)
     began = time.monotonic()
     while due is not None and process.poll() is None:
         if due(time.monotonic() - began):
@@ -94,11 +94,11 @@ def moment(draw: random.Random, journal: Path, whole: int, seconds: float) -> Ca
     if draw.random() < 0.25:
         late = draw.uniform(0, seconds)
         return lambda now: now > late
-    size = draw.uniform(_size(journal), 1.2 * whole)  # past the whole: it may end
-    return lambda now: _size(journal) >= size
+    until = draw.uniform(size(journal), 1.2 * whole)  # past the whole: it may end
+    return lambda now: size(journal) >= until
 
 
-def _size(path: Path) -> int:
+def size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
@@ -115,17 +115,18 @@ def main(config: Config) -> int:
             folder = Path(scratch, kind)
             folder.mkdir()
             attempt(folder, kind, config, None)  # compiles
-            calls = _size(folder / "counter")
+            calls = size(folder / "counter")
             _, seconds = attempt(folder, kind, config, None)
-            whole[kind] = (digest(folder / "journal"), (folder / "result").read_text(), calls, seconds)
+            kept = folder / "journal"
+            whole[kind] = (digest(kept), (folder / "result").read_text(), calls, size(kept), seconds)
         while (kills := sum(run["kills"] for run in runs)) < config.kills:
             kind = KINDS[len(runs) % len(KINDS)]
             folder = Path(scratch, f"{kind}-{len(runs)}")
             folder.mkdir()
-            journal, result, calls, seconds = whole[kind]
-            size, here = _size(Path(scratch, kind, "journal")), 0
+            journal, result, calls, long, seconds = whole[kind]
+            here = 0
             while kills + here < config.kills:
-                if not attempt(folder, kind, config, moment(draw, folder / "journal", size, seconds))[0]:
+                if not attempt(folder, kind, config, moment(draw, folder / "journal", long, seconds))[0]:
                     break
                 here += 1
             if not (folder / "result").exists():
@@ -135,7 +136,7 @@ def main(config: Config) -> int:
                 "kills": here,
                 "same_journal": digest(folder / "journal") == journal,
                 "same_result": (folder / "result").read_text() == result,
-                "calls_again": _size(folder / "counter") - calls,
+                "calls_again": size(folder / "counter") - calls,
             }
             runs.append(run)
             print(run, flush=True)

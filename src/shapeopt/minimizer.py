@@ -89,7 +89,9 @@ def minimize(
     that follows, `next_x`, and how many of its port inputs were cut), `trace` (per reading: value, best, calls, mode,
     and x where the run is not huge), `energy` (the ledger, one array a term) and `passivity` (allowance, energy
     `injected` by the port and `dissipated` after each reading, and the calls after an input was `cut`; None if nobody
-    watched).
+    watched). Where `jac` gave the gradient, `gradient_fit` says whether it is that of the values: the `ratio` of the
+    value's changes to what the gradient makes of the same moves, over how many `moves`, and whether it `agrees` (is
+    about 1); `message` tells if not. It costs no call.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
@@ -101,6 +103,7 @@ def minimize(
     kept = stages or folder is not None
     found = find_policy(policy, noise)
     run = Run(found, problem, budget, int(seed), num_starts, port_allowance, kept)
+    run.judges_gradients = jac is not None and not noise
     host = _host_oracle(fun, jac, problem, run, call_timeout)
     settings = {"noise": noise, "on_error": on_error, "call_timeout": call_timeout, "stages": kept}
     with ExitStack() as opened:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .core import AbstractOptimizer, Box, Cause, Mode, Reading, Status
 from .core.event_log import EventLog
+from .core.gradient_fit import fit_gradients
 from .core.problem import Problem
 from .core.result import (
     LEDGER_TERMS,
@@ -62,6 +63,8 @@ class Run:
                 raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
         self.problem, self.budget, self.seed, self.port_allowance = problem, int(budget), seed, port_allowance
         self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
+        self.judges_gradients = False  # whether `result.gradient_fit` is asked for
+        self._forces: list[np.ndarray] = []  # gradients for it, in rows
         with self.precision():
             shape = ShapeOptimizer(
                 cast_policy(policy, problem.x0.dtype),
@@ -125,6 +128,8 @@ class Run:
         value = float(reading.value)
         self.saw(self.x, value if math.isfinite(value) else math.inf, calls)
         self.gradients += 1
+        if self.judges_gradients and self.keeps_points:
+            self._forces.append(np.reshape(reading.gradient, (1, -1)))
         self._rows.append((value, self.best, self.calls))
         self._round.append(reading)
         if len(self._round) == self.particles:
@@ -166,7 +171,8 @@ class Run:
         with self.precision():
             incumbent: Any = self.best_x, np.asarray(self.best, self.best_x.dtype)
             carry = Carry(self._state, oracle_state, Best(*incumbent))
-            carry, steps, x = advance(self.optimizer, oracle, carry, rounds, STRETCH, self.keeps_points)
+            judges = self.judges_gradients and self.keeps_points
+            carry, steps, x = advance(self.optimizer, oracle, carry, rounds, STRETCH, self.keeps_points, judges)
             self._state = carry.state
             steps, best, points = jax.device_get((steps, carry.best, x))
         self._points = self._inside(np.atleast_2d(points))
@@ -175,6 +181,7 @@ class Run:
         next_x = None if flat.x is None else np.concatenate([flat.x[self.particles :], self._points])
         self.calls, self.gradients = int(flat.calls[-1]), self.gradients + flat.calls.size
         self.best, self.best_x = float(best.value), self._inside(best.x)
+        self._forces += [] if flat.gradient is None else [flat.gradient]
         self._keep(flat.value, flat.best, flat.calls, flat.info, next_x)
         self._mode = int(flat.info.mode[-1])
         return carry.oracle
@@ -194,6 +201,7 @@ class Run:
             allowance=self.port_allowance,
             stages=list_stages(self.record, box, self.particles),
             points=self._read_points(),
+            gradient_fit=self._gradient_fit(),
             status=status,
             restore=restore,
         )
@@ -203,6 +211,13 @@ class Run:
         if "next_x" not in self.record:
             return None
         return np.concatenate([self._first, self.record.column("next_x")])[: -self.particles]
+
+    def _gradient_fit(self) -> Result | None:
+        """Whether the gradients read are those of the values; None where nobody asked or too little is known."""
+        points, values = self._read_points(), self.record.column("value")
+        if points is None or not self._forces:
+            return None
+        return fit_gradients(points, values, np.concatenate(self._forces)[: len(values)], self.particles)
 
     def _archive(self) -> Any:
         """The basins found; None if an interrupt hit the very moment at which the state was handed over."""
