@@ -15,7 +15,7 @@ PACKAGE = ROOT / "src" / "shapeopt"
 
 # From the ground up. A room imports only rooms of earlier lines; rooms on one line don't know each other.
 ORDER = (
-    ("core",),
+    ("core", "workers"),
     ("tasks", "dynamics", "memory", "events"),
     ("oracles", "policy"),
     ("shape", "baselines", "peers"),

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,12 +11,23 @@ import jax
 import numpy as np
 
 from .core import Reading, Status
+from .core.fingerprint import describe, digest, environment
 from .core.problem import Layout, Problem, read_problem
 from .core.result import Result
-from .oracles import AbstractOracle, AdjointOracle, BudgetExhausted, ExactOracle, HostDifferences, HostOracle
+from .oracles import (
+    AbstractOracle,
+    AdjointOracle,
+    ExactOracle,
+    HostDifferences,
+    HostOracle,
+    Journal,
+    JournalError,
+    compiled_pair,
+)
 from .policy import AbstractPolicy, find_policy
 from .run import STRETCH, Run, prefer_prompt_dispatch
 from .tasks import AbstractTask
+from .workers.timed import TimedFunction, ValueAndGradient
 
 Callback = Callable[[Result], Any]
 
@@ -33,7 +45,9 @@ def minimize(
     port_allowance: float | None = None,
     seed: int = 0,
     callback: Callback | None = None,
+    journal: str | os.PathLike[str] | None = None,
     on_error: Literal["raise", "skip"] = "raise",
+    call_timeout: float | None = None,
     stages: bool = False,
     report: str | os.PathLike[str] | None = None,
 ) -> Result:
@@ -41,7 +55,8 @@ def minimize(
 
     Arguments:
         fun: the objective. If it computes with JAX it is compiled and differentiated; else it is called as it is. With
-            `jac=True` it returns (value, gradient).
+            `jac=True` it returns (value, gradient). NaN and infinities of either sign are no values: they cost their
+            call, the run goes on, and the best finite value comes back.
         x0: where to start: an array of any shape, or a pytree of arrays; `fun` sees the same structure. None: drawn
             uniformly inside `bounds`. Its dtype is the run's (float64 unless all of it is float32).
         bounds: (lower, upper), a sequence of pairs, a `scipy.optimize.Bounds`, or None. No query leaves them.
@@ -56,8 +71,14 @@ def minimize(
         callback: called with (x, fun, nfev, mode, budget, events) as the run goes on: at every call of a host
             objective, at intervals of a compiled one. `events` are those since the last time. Returning True or raising
             StopIteration ends the run.
+        journal: a file that keeps every call as it is made. After a crash the same `minimize` answers them from it and
+            ends as if nothing had happened, down to the byte; only the call that was cut short is made again. A
+            compiled objective is then read call by call.
         on_error: "raise" passes an exception of `fun` on, unchanged, with the result so far in its attribute
             `shapeopt_result`; "skip" counts the call and goes on.
+        call_timeout: seconds that one call may take. `fun` is then called in a process of its own, with NumPy arrays,
+            and must be something that another process can import; a call that takes longer is ended with all that it
+            started, and raises a TimeoutError, to which `on_error` applies.
         stages: keep what shaped each stage in `result.stages` (anchor, kappa, remembered basins).
         report: a folder in which a page about the run is written at its end, to be opened in a browser; needs the extra
             `report`. `fun` is not called for it.
@@ -68,7 +89,9 @@ def minimize(
     that follows, `next_x`, and how many of its port inputs were cut), `trace` (per reading: value, best, calls, mode,
     and x where the run is not huge), `energy` (the ledger, one array a term) and `passivity` (allowance, energy
     `injected` by the port and `dissipated` after each reading, and the calls after an input was `cut`; None if nobody
-    watched).
+    watched). Where `jac` gave the gradient, `gradient_fit` says whether it is that of the values: the `ratio` of the
+    value's changes to what the gradient makes of the same moves, over how many `moves`, and whether it `agrees` (is
+    about 1); `message` tells if not. It costs no call.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
@@ -78,14 +101,24 @@ def minimize(
     prefer_prompt_dispatch()
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
     kept = stages or folder is not None
-    run = Run(find_policy(policy, noise), problem, budget, int(seed), num_starts, port_allowance, kept)
-    host = _host_oracle(fun, jac, problem, run)
-    try:
-        status = _drive(fun, jac, run, host, callback, on_error)
-    except (Exception, KeyboardInterrupt) as error:
-        run.saw(host.best_x, host.best_value, host.calls)
-        error.shapeopt_result = run.result(Status.FAILED)  # type: ignore[union-attr]
-        raise
+    found = find_policy(policy, noise)
+    run = Run(found, problem, budget, int(seed), num_starts, port_allowance, kept)
+    run.judges_gradients = jac is not None and not noise
+    host = _host_oracle(fun, jac, problem, run, call_timeout)
+    settings = {"noise": noise, "on_error": on_error, "call_timeout": call_timeout, "stages": kept}
+    with ExitStack() as opened:
+        if journal is not None:
+            host.journal = opened.enter_context(_journal(journal, fun, jac, found, run, settings))
+        if isinstance(host.fun, TimedFunction):
+            opened.enter_context(host.fun)
+        try:
+            status = _drive(fun, jac, run, host, callback, on_error)
+            if host.journal is not None and status == Status.BUDGET_SPENT:
+                host.journal.finish()
+        except BaseException as error:
+            run.saw(host.best_x, host.best_value, host.calls)
+            object.__setattr__(error, "shapeopt_result", run.result(Status.FAILED))  # a frozen exception takes it too
+            raise
     run.saw(host.best_x, host.best_value, host.calls)
     result = run.result(status)
     if folder is not None:
@@ -95,6 +128,29 @@ def minimize(
             error.shapeopt_result = result  # type: ignore[attr-defined]
             raise
     return result
+
+
+def _journal(
+    path: str | os.PathLike[str], fun: Any, jac: Any, policy: AbstractPolicy, run: Run, settings: dict[str, Any]
+) -> Journal:
+    """The journal at `path`, whose header has all that the run's bytes depend on and that can be told."""
+    problem = run.problem
+    header = {
+        "objective": describe(fun),
+        "gradient": "none" if jac is None else "with the value" if jac is True else describe(jac),
+        "x0": digest(problem.x0),
+        "bounds": digest(problem.lower, problem.upper),
+        "dimension": problem.x0.size,
+        "dtype": str(problem.x0.dtype),
+        "structure": digest(str(problem.layout)),
+        "budget": run.budget,
+        "seed": run.seed,
+        "policy": describe(policy),
+        "num_starts": run.particles,
+        "port_allowance": run.port_allowance,
+        "environment": environment(),
+    }
+    return Journal(path, header | settings, problem.x0, run.budget)
 
 
 def _report_folder(report: str | os.PathLike[str]) -> Path:
@@ -132,13 +188,15 @@ def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise
 
 def _drive(fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
     """Learn from the first reading whether the objective traces; then the compiled or the stepped loop."""
-    traceable = _attempt(lambda: host.first_reading(run.x), on_error)
-    if traceable:
+    timed = isinstance(host.fun, TimedFunction)
+    traceable = not timed and _attempt(lambda: host.first_reading(run.x), host, on_error)
+    if traceable and host.calls < run.budget:
         oracle = _traceable_oracle(fun, jac, run.problem.layout)
-        if _traces(oracle, run):
-            return _stretch(run, oracle, host.calls, callback)
-        host.calls += 1  # the objective was begun on a tracer, so it counts
-    return _step(run, host, jac, callback, on_error)
+        if _attempt(lambda: host.compiles(run.x, lambda: _traces(oracle, run)), host, on_error):
+            if host.journal is None:
+                return _stretch(run, oracle, host.calls, callback)
+            host.replace(compiled_pair(oracle, run.x.dtype))  # call by call, since each is to be kept
+    return _step(run, host, callback, on_error)
 
 
 def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | None) -> Status:
@@ -155,29 +213,29 @@ def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | 
     return Status.BUDGET_SPENT
 
 
-def _step(run: Run, host: HostOracle, jac: Any, callback: Callback | None, on_error: str) -> Status:
+def _step(run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
     """A host objective: one reading a time."""
-    ask = host.read_value if jac is None and run.read_values() else host.read
-    read = ask if on_error == "raise" else lambda x: _attempt(lambda: ask(x), on_error)
-    while True:
-        try:
-            reading = read(run.x)
-        except BudgetExhausted:
-            return Status.BUDGET_SPENT
+    if host.jac is None and run.read_values():
+        host.read_alone()
+    read = host.read if on_error == "raise" else lambda x: _attempt(lambda: host.read(x), host, on_error)
+    while host.fits(run.x):
+        reading = read(run.x)
         run.tell(_nothing(run) if reading is None else reading, host.calls)
         if _stops(callback, run):
             return Status.STOPPED_BY_CALLBACK
+    return Status.BUDGET_SPENT
 
 
-def _attempt(call: Callable[[], Any], on_error: str) -> Any:
+def _attempt(call: Callable[[], Any], host: HostOracle, on_error: str) -> Any:
     """The call's answer, or None where it failed and failures are to be skipped."""
-    if on_error == "raise":
-        return call()
     try:
         return call()
-    except BudgetExhausted:
+    except JournalError:
         raise
     except Exception:
+        if on_error == "raise":
+            raise
+        host.forgo()
         return None
 
 
@@ -230,13 +288,16 @@ def _raveled(gradient: Any, x: Any) -> Any:
     return concatenate([leaf.reshape(-1) for leaf in leaves])
 
 
-def _host_oracle(fun: Any, jac: Any, problem: Problem, run: Run) -> HostOracle:
+def _host_oracle(fun: Any, jac: Any, problem: Problem, run: Run, call_timeout: float | None) -> HostOracle:
     layout = problem.layout
     if not callable(fun) or (jac is not None and jac is not True and not callable(jac)):
         return HostOracle(fun, problem.x0, jac)  # raises with the argument's name
     if not layout.flat:
         flat = _Flat(fun, layout) if jac is None else _FlatPair(fun, None if jac is True else jac, layout)
         fun, jac = flat, None if jac is None else True
+    if call_timeout is not None:
+        both = fun if jac is None or jac is True else ValueAndGradient(fun, jac)
+        fun, jac = TimedFunction(both, call_timeout), None if jac is None else True
     differences = HostDifferences.for_budget(problem.lower, problem.upper, run.budget, run.seed)
     return HostOracle(fun, problem.x0, jac, differences=differences, limit=run.budget)
 

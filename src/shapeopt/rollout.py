@@ -50,6 +50,7 @@ class Step(NamedTuple):
     x: Float[Array, " d"] | None
     info: PyTree
     seen: PyTree = None  # what `watch` said of x
+    gradient: Float[Array, " d"] | None = None
 
 
 class Trace(NamedTuple):
@@ -114,7 +115,13 @@ def rollout(
 
 
 def advance(
-    optimizer: AbstractOptimizer, oracle: AbstractOracle, carry: Carry, readings: int, room: int, record_points: bool
+    optimizer: AbstractOptimizer,
+    oracle: AbstractOracle,
+    carry: Carry,
+    readings: int,
+    room: int,
+    record_points: bool,
+    record_gradients: bool = False,
 ) -> tuple[Carry, Step, Float[Array, " d"]]:
     """`readings` (at most `room`) more readings, which the caller knows to fit, and the query after them.
 
@@ -123,14 +130,17 @@ def advance(
     Compiled once for a problem and `room`, whatever `readings` is.
     """
     params, static = eqx.partition((optimizer, oracle), eqx.is_array)
-    return _compiled_stretch(static, room, record_points)(params, carry, np.int32(readings))
+    return _compiled_stretch(static, room, record_points, record_gradients)(params, carry, np.int32(readings))
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled_stretch(static: Any, room: int, record_points: bool) -> Any:
+def _compiled_stretch(static: Any, room: int, record_points: bool, record_gradients: bool) -> Any:
     def stretch(params: PyTree, carry: Carry, readings: Int[Array, ""]) -> tuple[Carry, Step, Any]:
         optimizer, oracle = eqx.combine(params, static)
-        one = jax.jit(lambda carry: _read(optimizer, oracle, carry, record_points))  # traced once for both uses
+        read = functools.partial(
+            _read, optimizer, oracle, record_points=record_points, record_gradients=record_gradients
+        )
+        one = jax.jit(read)  # traced once for both uses
         shapes = jax.eval_shape(one, carry)[1]
         blank = jax.tree.map(lambda leaf: jnp.zeros((room, *leaf.shape), leaf.dtype), shapes)
 
@@ -291,6 +301,7 @@ def _read(
     carry: Carry,
     record_points: bool,
     watch: Watch | None = None,
+    record_gradients: bool = False,
 ) -> tuple[Carry, Step]:
     """One reading, or one round of them if the optimizer asks for several points at once."""
     x = optimizer.ask(carry.state)
@@ -303,5 +314,6 @@ def _read(
     bests = jnp.minimum(carry.best.value, jax.lax.cummin(finite)).reshape(reading.value.shape)
     calls = carry.oracle.calls + jnp.cumsum(jnp.atleast_1d(reading.cost)).reshape(reading.cost.shape)
     kept, seen = x if record_points else None, None if watch is None else watch(x)
-    step = Step(reading.value, bests, calls, kept, optimizer.info(state), seen)
+    gradient = reading.gradient if record_gradients else None
+    step = Step(reading.value, bests, calls, kept, optimizer.info(state), seen, gradient)
     return Carry(state, ledger, best), step

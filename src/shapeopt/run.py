@@ -9,6 +9,7 @@ import numpy as np
 
 from .core import AbstractOptimizer, Box, Cause, Mode, Reading, Status
 from .core.event_log import EventLog
+from .core.gradient_fit import fit_gradients
 from .core.problem import Problem
 from .core.result import (
     LEDGER_TERMS,
@@ -65,6 +66,8 @@ class Run:
                 raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
         self.problem, self.budget, self.seed, self.port_allowance = problem, int(budget), seed, port_allowance
         self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
+        self.judges_gradients = False  # whether `result.gradient_fit` is asked for
+        self._forces: list[np.ndarray] = []  # gradients for it, in rows
         with self.precision():
             shape = ShapeOptimizer(
                 cast_policy(policy, problem.x0.dtype),
@@ -81,6 +84,7 @@ class Run:
         self.calls = 0
         self.gradients = 0
         self.best_x, self.best = problem.x0, np.inf
+        self._denormal = _has_denormal(problem.lower) or _has_denormal(problem.upper)
         with self.precision():
             self.box = Box.around(problem.lower, problem.upper, problem.x0)
         self._start(optimizer)
@@ -99,7 +103,7 @@ class Run:
         with self.precision():
             key = jax.random.key(self.seed)
             self._state, x = compiled_start(optimizer)(self.problem.x0, self.box, self.budget, key)
-            self._points = np.atleast_2d(jax.device_get(x))
+            self._points = self._inside(np.atleast_2d(jax.device_get(x)))
         self._first = self._points
 
     def read_values(self) -> bool:
@@ -136,11 +140,17 @@ class Run:
         """The point to read next."""
         return self._points[len(self._round)]
 
+    def _inside(self, points: np.ndarray) -> np.ndarray:
+        """The points, moved onto bounds so small that compiled code, which has no denormal numbers, took them for 0."""
+        return points.clip(self.problem.lower, self.problem.upper) if self._denormal else points
+
     def tell(self, reading: Reading, calls: int) -> None:
         """Take in a reading at `x` made on the host, after which `calls` calls are spent in all; moves `x`."""
         value = float(reading.value)
         self.saw(self.x, value if math.isfinite(value) else math.inf, calls)
         self.gradients += not self.reads_values
+        if self.judges_gradients and self.keeps_points:
+            self._forces.append(np.reshape(reading.gradient, (1, -1)))
         self._rows.append((value, self.best, self.calls))
         self._round.append(reading)
         if len(self._round) == self.particles:
@@ -154,7 +164,7 @@ class Run:
             outcome = self._stepper.tell(values, costs, gradients if self.particles == 1 else np.ravel(gradients))
         self._round = []
         size = self._points.size
-        self._points = outcome[:size].reshape(self._points.shape)
+        self._points = self._inside(outcome[:size].reshape(self._points.shape))
         self._outcomes.append(outcome if self.keeps_points else outcome[size:].copy())
         modes, causes = outcome[size : size + 2 * self.particles].reshape(2, -1)  # with which `Info` begins
         self._mode, self._ended = int(modes[-1]), self._ended or bool(causes.any())
@@ -182,15 +192,17 @@ class Run:
         with self.precision():
             incumbent: Any = self.best_x, np.asarray(self.best, self.best_x.dtype)
             carry = Carry(self._state, oracle_state, Best(*incumbent))
-            carry, steps, x = advance(self.optimizer, oracle, carry, rounds, STRETCH, self.keeps_points)
+            judges = self.judges_gradients and self.keeps_points
+            carry, steps, x = advance(self.optimizer, oracle, carry, rounds, STRETCH, self.keeps_points, judges)
             self._state = carry.state
             steps, best, points = jax.device_get((steps, carry.best, x))
-        self._points = np.atleast_2d(points)
+        self._points = self._inside(np.atleast_2d(points))
         rows, batch = rounds * self.particles, points.ndim  # a swarm's leaves begin with (round, particle)
         flat = jax.tree.map(lambda part: part[:rounds].reshape(rows, *part.shape[batch:]), steps)
         next_x = None if flat.x is None else np.concatenate([flat.x[self.particles :], self._points])
         self.calls, self.gradients = int(flat.calls[-1]), self.gradients + flat.calls.size
-        self.best, self.best_x = float(best.value), best.x
+        self.best, self.best_x = float(best.value), self._inside(best.x)
+        self._forces += [] if flat.gradient is None else [flat.gradient]
         self._keep(flat.value, flat.best, flat.calls, flat.info, next_x)
         self._mode = int(flat.info.mode[-1])
         return carry.oracle
@@ -210,6 +222,7 @@ class Run:
             allowance=self.port_allowance,
             stages=list_stages(self.record, box, self.particles),
             points=self._read_points(),
+            gradient_fit=self._gradient_fit(),
             status=status,
             restore=restore,
         )
@@ -219,6 +232,13 @@ class Run:
         if "next_x" not in self.record:
             return None
         return np.concatenate([self._first, self.record.column("next_x")])[: -self.particles]
+
+    def _gradient_fit(self) -> Result | None:
+        """Whether the gradients read are those of the values; None where nobody asked or too little is known."""
+        points, values = self._read_points(), self.record.column("value")
+        if points is None or not self._forces:
+            return None
+        return fit_gradients(points, values, np.concatenate(self._forces)[: len(values)], self.particles)
 
     def _archive(self) -> Any:
         """The basins found; None if an interrupt hit the very moment at which the state was handed over."""
@@ -265,6 +285,10 @@ def _monitor(allowance: float | None) -> PassivityMonitor | None:
         return None if allowance is None else PassivityMonitor(allowance)
     except ValueError as error:
         raise ValueError(f"`port_allowance` must be a number that is not negative; got {allowance!r}.") from error
+
+
+def _has_denormal(side: np.ndarray) -> bool:
+    return bool(np.any((side != 0) & (np.abs(side) < np.finfo(side.dtype).tiny)))
 
 
 def _writes(policy: AbstractPolicy) -> Any:

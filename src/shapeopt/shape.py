@@ -26,6 +26,8 @@ from .events import StageAction, cause_of
 from .policy.base import AbstractPolicy, AbstractProvidentPolicy, Drive, Plant
 from .policy.paper_networks import norm
 
+LARGE = 1 / 64  # of the root of the largest number: a reading beyond it is taken for infinite, since squares overflow
+
 
 class Channels(NamedTuple):
     """How strong a step's learned channels were, in units of force: what training keeps small (eqs. dp_control_loss,
@@ -144,11 +146,12 @@ class ShapeOptimizer(AbstractOptimizer):
         return self.move(state, heard, *self.plan(state, heard))
 
     def hear(self, state: ShapeState, reading: Reading) -> Heard:
-        """Take in a reading, made harmless where it is not finite."""
+        """Take in a reading, made harmless where it is not finite, or so large that its square would not be."""
         box, dtype = state.box, state.q.dtype
         spent = state.spent + reading.cost.astype(dtype)
         f, g = reading.value.astype(dtype), reading.gradient.astype(dtype) * box.scale
-        finite = jnp.isfinite(f) & jnp.all(jnp.isfinite(g))
+        large = LARGE * float(jnp.finfo(dtype).max) ** 0.5
+        finite = (jnp.abs(f) < large) & jnp.all(jnp.abs(g) < large)
         f, g = jnp.where(finite, f, jnp.inf), jnp.where(finite, g, 0.0)
         share = jnp.minimum(spent / state.budget, 1.0)
         plant = Plant(state.q, state.p, f, g, finite, box.q_lower, box.q_upper, share)
@@ -192,9 +195,9 @@ class ShapeOptimizer(AbstractOptimizer):
         )
         account = None if account is None or made.cut is None else account.after(result.work, made.cut)
         age, spent = jnp.where(ended, 0, age), heard.spent
-        return ShapeState(
-            result.q, result.p, action, age, followed, state.box, spent, state.budget, pending, account, info
-        )
+        sound = jnp.all(jnp.isfinite(result.q)) & jnp.all(jnp.isfinite(result.p))  # else an overflow: stay, at rest
+        q, p = jnp.where(sound, result.q, plant.q), jnp.where(sound, result.p, 0.0)
+        return ShapeState(q, p, action, age, followed, state.box, spent, state.budget, pending, account, info)
 
     def _reconsidered(
         self,

@@ -258,13 +258,22 @@ def test_an_objective_that_cannot_take_a_jax_array_is_asked_again_with_numpy_and
     assert int(oracle.read(X).cost) == oracle.calls == 2 + 6
 
 
-def test_at_the_limit_the_first_exception_passes_instead_of_a_second_call():
+def test_a_single_call_is_made_with_numpy_since_no_second_one_could_follow():
     def in_place(x):
         x[0] += 1
         return sphere(x)
 
     oracle = HostOracle(in_place, X, limit=1)
-    with pytest.raises(TypeError, match="immutable"):
+    assert oracle.first_reading(X) is False and oracle.calls == 1
+    assert oracle.best_value == sphere(X + np.eye(3)[0])
+
+
+def test_at_the_limit_an_exception_passes_instead_of_a_second_call():
+    def fall(x):
+        raise TypeError("not a JAX array's fault")
+
+    oracle = HostOracle(fall, X, limit=1)
+    with pytest.raises(TypeError, match="fault"):
         oracle.first_reading(X)
     assert oracle.calls == 1
 

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..workers.orphans import begin_worker
 from .cells import Cell, Protocol
 from .curves import Curves
 from .execute import run_cell
 from .methods import Hosted, UnknownMethodError, find_method
-from .orphans import begin_worker
 from .records import is_done, make_record, save_record
 
 # One thread a worker: with more, small matrices wait for threads, and the workers for each other.

@@ -18,12 +18,17 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def raised_here(error: BaseException) -> bool:
-    """Whether `error` was raised by a line of this package, as its checks of arguments are."""
+def raised_here(error: BaseException, where: Path = PACKAGE) -> bool:
+    """Whether `error` was raised by a line of this package (or of a file of it), as its checks of arguments are."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    return last is not None and Path(last.tb_frame.f_code.co_filename).is_relative_to(PACKAGE)
+    return last is not None and Path(last.tb_frame.f_code.co_filename).is_relative_to(where)
+
+
+def relayed(error: BaseException) -> bool:
+    """Whether `error` came out of the process in which an objective is timed."""
+    return raised_here(error, PACKAGE / "workers" / "timed.py")
 
 
 def traceback_below(error: BaseException, code: object) -> TracebackType | None:

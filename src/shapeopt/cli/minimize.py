@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from .environment import keep_compiled_code, one_thread_for_small_matrices
-from .errors import UsageError, did_you_mean, raised_here, traceback_below
+from .errors import UsageError, did_you_mean, raised_here, relayed, traceback_below
 from .interrupt import Interrupt
 from .objective import ImportFailed, Objective, UserFunction, make_function, make_task
 from .progress import Display, make_display
@@ -50,6 +50,12 @@ class Minimize:
     """Families: vary the task's constants."""
     law: Literal["box", "near", "paper"] = "box"
     """Families: how the minimiser and the start are drawn."""
+    journal: Annotated[Path | None, _shown("PATH")] = None
+    """Keep every call here as it is made; after a crash the same command goes on and ends as if there had been none."""
+    on_error: Literal["raise", "skip"] = "raise"
+    """Functions: whether an exception ends the run or only costs its call."""
+    call_timeout: Annotated[float | None, _shown("SECONDS")] = None
+    """Functions: how long a call may take, in a process of its own; what takes longer is ended."""
     port_allowance: Annotated[float | None, _shown("FLOAT")] = None
     """Energy that the policy's port may feed in, as a multiple of what was dissipated; past it its input is cut."""
     events: bool = False
@@ -79,8 +85,20 @@ class Minimize:
         _check_policy(self.policy)
         if self.port_allowance is not None and not self.port_allowance >= 0:
             raise UsageError(f"--port-allowance must not be negative; got {self.port_allowance}.")
-        kept = self.json is not None or self.report is not None
-        outcome = attempt(objective, self.budget, self.policy, self.seed, self.quiet, self.port_allowance, kept)
+        if self.call_timeout is not None and not self.call_timeout > 0:
+            raise UsageError(f"--call-timeout must be positive; got {self.call_timeout}.")
+        outcome = attempt(
+            objective,
+            self.budget,
+            self.policy,
+            self.seed,
+            self.quiet,
+            port_allowance=self.port_allowance,
+            stages=self.json is not None or self.report is not None,
+            journal=self.journal,
+            on_error=self.on_error,
+            call_timeout=self.call_timeout,
+        )
         return self._report(objective, outcome)
 
     def _objective(self) -> Objective:
@@ -89,7 +107,8 @@ class Minimize:
                 if given:
                     raise UsageError(f"--{flag} is for families; {self.objective!r} is a function.")
             return make_function(self.objective, self.bounds, self.dim, self.x0, self.jac)
-        for flag, given in (("bounds", bool(self.bounds)), ("jac", self.jac)):
+        ours = (("bounds", bool(self.bounds)), ("jac", self.jac), ("call-timeout", self.call_timeout is not None))
+        for flag, given in ours:
             if given:
                 raise UsageError(f"--{flag} is for functions; families such as {self.objective!r} bring their own.")
         return make_task(self.objective, self.dim, self.law, self.rotated, self.varied, self.seed, self.x0)
@@ -170,8 +189,12 @@ def attempt(
     policy: str,
     seed: int,
     quiet: bool,
+    *,
     port_allowance: float | None = None,
     stages: bool = False,
+    journal: Path | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+    call_timeout: float | None = None,
 ) -> Outcome:
     """Minimise under a progress display; whatever ends the run, what was learned so far is kept."""
     from ..minimizer import minimize
@@ -183,14 +206,28 @@ def attempt(
         objective.fun.interrupt = watch.interrupt
     try:
         with display, watch.interrupt:
-            fun, x0, bounds = objective.fun, objective.x0, objective.bounds
-            settings: dict[str, Any] = {"budget": budget, "policy": policy, "seed": seed, "jac": objective.jac}
-            settings |= {"port_allowance": port_allowance, "stages": stages}
-            result = minimize(fun, x0, bounds=bounds, callback=watch, **settings)
+            result = minimize(
+                objective.fun,
+                objective.x0,
+                bounds=objective.bounds,
+                budget=budget,
+                jac=objective.jac,
+                policy=policy,
+                port_allowance=port_allowance,
+                seed=seed,
+                callback=watch,
+                journal=journal,
+                on_error=on_error,
+                call_timeout=call_timeout,
+                stages=stages,
+            )
     except KeyboardInterrupt as error:
         return Outcome(watch.so_far(error), time.perf_counter() - began, interrupted=True)
     except Exception as error:
-        own = isinstance(objective.fun, UserFunction) and error is objective.fun.raised
+        underway = hasattr(error, "shapeopt_result")
+        own = isinstance(objective.fun, UserFunction) and (
+            error is objective.fun.raised or (underway and relayed(error))
+        )
         if not own and isinstance(error, ValueError) and raised_here(error):
             raise UsageError(str(error)) from error
         if not own:
@@ -260,7 +297,8 @@ def _check_report(folder: Path) -> None:
 def _show_traceback(error: BaseException | None, line: str) -> int:
     """Print the part of a traceback that is the user's, and `line`; returns the exit code."""
     assert error is not None
-    error = error.with_traceback(traceback_below(error, UserFunction.__call__.__code__))
+    below = None if relayed(error) else traceback_below(error, UserFunction.__call__.__code__)
+    error = error.with_traceback(below)  # another process's frames are in the exception's notes
     traceback.print_exception(error)
     print(f"shapeopt: {line}", file=sys.stderr)
     return 1

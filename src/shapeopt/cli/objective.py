@@ -36,9 +36,14 @@ class UserFunction:
     """
 
     def __init__(self, fun: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, fun)
         self.fun = fun
         self.raised: Exception | None = None
         self.interrupt: Interrupt | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process gets the function alone."""
+        return UserFunction, (self.fun,)
 
     def __call__(self, x: Any) -> Any:
         if self.interrupt is not None and self.interrupt.asked:

@@ -24,6 +24,7 @@ FIELDS = (
     "trace",
     "energy",
     "passivity",
+    "gradient_fit",
 )
 OPTIONAL = ("stages",)
 

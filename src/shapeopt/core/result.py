@@ -19,6 +19,7 @@ LEDGER_TERMS = (
     "noise",
     "delta_H",
 )
+MISFIT = " The gradient does not agree with the values: it is wrong, or drowned in noise (see `gradient_fit`)."
 
 # The leaves of a `ShapedPotential`: its anchor, and the centres of memory and barrier.
 SHAPING_COLUMNS = (
@@ -64,7 +65,7 @@ class Result(dict):
     def __repr__(self) -> str:
         from scipy.optimize import OptimizeResult
 
-        return repr(OptimizeResult(self))
+        return repr(OptimizeResult(self)) if self else "Result()"  # SciPy can't show one without entries
 
 
 class RunRecord:
@@ -101,6 +102,7 @@ def make_result(
     allowance: float | None,
     stages: list[Result] | None,
     points: np.ndarray | None,
+    gradient_fit: Result | None,
     status: Status,
     restore: Any,
 ) -> Result:
@@ -123,7 +125,7 @@ def make_result(
         fun=float(fun),
         success=finite and status in (Status.BUDGET_SPENT, Status.STOPPED_BY_CALLBACK),
         status=int(status),
-        message=STATUS_MESSAGES[status],
+        message=STATUS_MESSAGES[status] + (MISFIT if gradient_fit is not None and not gradient_fit.agrees else ""),
         nfev=int(calls),
         njev=int(gradients),
         nit=len(events),
@@ -132,6 +134,7 @@ def make_result(
         trace=trace,
         energy=energy,
         passivity=None if allowance is None else account_of_port(record, allowance),
+        gradient_fit=gradient_fit,
         **diagnosed,
     )
 

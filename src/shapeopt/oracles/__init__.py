@@ -4,9 +4,10 @@ from .base import AbstractOracle, Objective, OracleState
 from .exact import AdjointOracle, ExactOracle
 from .host import BudgetExhausted, HostOracle, probe_traceable
 from .host_differences import HostDifferences
+from .journal import Journal, JournalError
 from .minibatch import MinibatchOracle
 from .noise import AbstractNoise, AdditiveNoise, HeavyTailedNoise, MultiplicativeNoise, NoisyOracle
-from .reader import Reader
+from .reader import Reader, compiled_pair
 from .table import ORACLES
 from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
 
@@ -22,6 +23,8 @@ __all__ = [
     "HeavyTailedNoise",
     "HostDifferences",
     "HostOracle",
+    "Journal",
+    "JournalError",
     "MinibatchOracle",
     "MultiplicativeNoise",
     "NoisyOracle",
@@ -29,5 +32,6 @@ __all__ = [
     "OracleState",
     "Reader",
     "ValueOnlyOracle",
+    "compiled_pair",
     "probe_traceable",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from ..core import Reading
 from .checks import host_gradient, host_scalar, split_pair
 from .host_differences import HostDifferences
+from .journal import ANSWER, FAILURE, OPAQUE, REFUSAL, TRACEABLE, Journal, Kept
 
 
 class BudgetExhausted(RuntimeError):
@@ -44,7 +45,8 @@ class HostOracle:
     `jac` True: `fun` returns (value, gradient). A callable: it returns the gradient, and the pair is one call, as for
     every first-order oracle. None: `differences` says how values become a gradient. `x_like` gives shape and dtype.
     `limit` caps `calls`: a reading that does not fit raises `BudgetExhausted` before it begins. NaN and infinities pass
-    through; an exception of `fun` passes unchanged, its call counted. `fun` gets a copy that it may write to.
+    through; an exception of `fun` passes unchanged, its call counted. `fun` gets a copy that it may write to. A
+    `journal` keeps every call, and answers those that it has.
 
     Departs from the paper: it has no host objectives; the estimates are those of eq. app:zo_oracle.
     """
@@ -57,6 +59,7 @@ class HostOracle:
         *,
         differences: HostDifferences | None = None,
         limit: int | None = None,
+        journal: Journal | None = None,
     ) -> None:
         if not callable(fun):
             raise ValueError(f"`fun` must be callable; got {fun!r}.")
@@ -67,7 +70,7 @@ class HostOracle:
         like = np.asarray(x_like)
         if not np.issubdtype(like.dtype, np.floating):
             raise ValueError(f"`x_like` must have a real floating dtype; got {like.dtype}.")
-        self.fun, self.jac, self.limit = fun, jac, limit
+        self.fun, self.jac, self.limit, self.journal = fun, jac, limit, journal
         self.shape, self.dtype = like.shape, like.dtype
         self.differences = HostDifferences() if differences is None else differences
         self.calls = 0
@@ -75,6 +78,7 @@ class HostOracle:
         self.traceable: bool | None = None  # unknown until `first_reading`
         self.best_x, self.best_value = np.array(like), np.inf  # the lowest finite value of all calls, probes included
         self._known: _Known | None = None
+        self._alone = False
         self._probe_calls = 0 if jac is not None else self.differences.probe_calls(like.size)
         self._asks_at_x = jac is not None or self.differences.include_value
 
@@ -88,61 +92,115 @@ class HostOracle:
 
         What was read is kept: the next `read` at the same x does not pay for it again, and its cost includes it. If
         `fun` cannot take a JAX array (it writes into it, or hands it to a compiled extension), it is asked once more
-        with NumPy, which is a second call.
+        with NumPy, which is a second call; where the limit has no room for one, it is asked with NumPy at once.
         """
         x = self._point(x)
         self._admit(1)
         before = self.calls
-        self.calls += 1
+        last = self.limit is not None and self.calls + 1 >= self.limit
         try:
-            self.traceable, answer = probe_traceable(self._answer, x)
+            kept = self._call(x, self._answer if last else self._probe)
         except Exception as error:
-            if not _blames_jax_array(error) or (self.limit is not None and self.calls >= self.limit):
+            if last or not _blames_jax_array(error):
                 raise
-            self.calls += 1
-            self.traceable, answer = False, self._answer(x)
-        self._known = _Known(x, *self._checked(answer, x), self.calls - before)
-        return bool(self.traceable)
+            self.forgo(REFUSAL)
+            kept = self._call(x, self._answer)
+        self.traceable = kept.kind == TRACEABLE
+        self._known = _Known(x, kept.value, kept.gradient, self.calls - before)
+        return self.traceable
+
+    def compiles(self, x: Any, attempt: Callable[[], bool]) -> bool:
+        """Whether `attempt` could compile the objective, which answered with JAX arrays, to be read at x next.
+
+        If not it was begun on a tracer, and that is a call.
+        """
+        self.calls += 1
+        kept = None if self.journal is None else self.journal.begin(self.calls, self._point(x))
+        compiled = attempt() if kept is None else kept.kind not in (OPAQUE, FAILURE)
+        if compiled:
+            self.calls -= 1
+        else:
+            self.forgo(OPAQUE)
+        return compiled
+
+    def replace(self, pair: Callable[[Any], Any]) -> None:
+        """Read `pair`, which returns (value, gradient), from now on; what the first reading left is not used."""
+        self.fun, self.jac, self._known = pair, True, None
+        self._probe_calls, self._asks_at_x = 0, True
+
+    def read_alone(self) -> None:
+        """From now on a reading is the value at x, for one call, and its force is zero."""
+        self._probe_calls, self._asks_at_x, self._alone = 0, True, True
+
+    def forgo(self, kind: str = FAILURE) -> None:
+        """The last call came to nothing, and the run goes on all the same."""
+        if self.journal is not None:
+            self.journal.forgo(kind)
+
+    def fits(self, x: Any) -> bool:
+        """Whether a reading at x fits into the limit."""
+        return self.limit is None or self.calls + self._price(self._recall(self._point(x))) <= self.limit
 
     def read(self, x: Any) -> Reading:
         """One reading at x, charged; value, gradient and cost are NumPy values of the oracle's dtype."""
         x = self._point(x)
-        known = self._known if self._known is not None and np.array_equal(self._known.x, x) else None
-        self._admit(self._probe_calls + (self._asks_at_x and known is None))
+        known = self._recall(x)
+        self._admit(self._price(known))
         start = self.calls - (known.calls if known is not None else 0)
         self._known = None
         value, gradient = (known.value, known.gradient) if known is not None else self._ask_at(x)
-        if gradient is None:
+        if gradient is None and self._alone:
+            gradient = np.zeros_like(x)
+        elif gradient is None:
             mean, gradient = self.differences.estimate(x, self._value, self.readings)
             value = mean if value is None else value
         self.readings += 1
         numbers: Any = (self._number(value), gradient, np.int32(self.calls - start))
         return Reading(*numbers)
 
-    def read_value(self, x: Any) -> Reading:
-        """The value at x alone, for one call; the force of the reading is zero."""
-        x = self._point(x)
-        known = self._known if self._known is not None and np.array_equal(self._known.x, x) else None
-        self._known = None
-        if known is None:
-            self._admit(1)
-        calls, value = (known.calls, known.value) if known is not None else (1, self._value(x))
-        numbers: Any = (self._number(value), np.zeros_like(x), np.int32(calls))
-        return Reading(*numbers)
+    def _recall(self, x: np.ndarray) -> _Known | None:
+        """What the first reading left, if it was made at x."""
+        return self._known if self._known is not None and np.array_equal(self._known.x, x) else None
+
+    def _price(self, known: _Known | None) -> int:
+        """Calls that a reading still has to make."""
+        return self._probe_calls + (self._asks_at_x and known is None)
 
     def _ask_at(self, x: np.ndarray) -> tuple[float | None, np.ndarray | None]:
         if not self._asks_at_x:
             return None, None
-        self.calls += 1
-        return self._checked(self._answer(x), x)
+        kept = self._call(x, self._answer)
+        return kept.value, kept.gradient
 
     def _value(self, x: np.ndarray) -> float:
-        self.calls += 1
-        value = host_scalar(self.fun(x.copy()), "fun")
-        self._note(x, value)
-        return value
+        return self._call(x, self._value_alone).value
 
-    def _answer(self, x: Any) -> tuple[Any, ...]:
+    def _call(self, x: np.ndarray, ask: Callable[[np.ndarray], Kept]) -> Kept:
+        """One call, counted; the only place where calls are made, or answered from the journal."""
+        self.calls += 1
+        kept = None if self.journal is None else self.journal.begin(self.calls, x)
+        if kept is None:
+            kept = ask(x)
+            if self.journal is not None:
+                kept = self.journal.keep(*kept)
+        elif kept.kind in (REFUSAL, FAILURE):
+            failed = TypeError if kept.kind == REFUSAL else RuntimeError
+            raise failed(f"Call {self.calls} failed when it was made, says the journal.")
+        self._note(x, kept.value)
+        return kept
+
+    def _probe(self, x: np.ndarray) -> Kept:
+        """The answer to a JAX array."""
+        traceable, answer = probe_traceable(self._answers, x)
+        return self._checked(answer, x, TRACEABLE if traceable else ANSWER)
+
+    def _answer(self, x: np.ndarray) -> Kept:
+        return self._checked(self._answers(x), x)
+
+    def _value_alone(self, x: np.ndarray) -> Kept:
+        return Kept(ANSWER, host_scalar(self.fun(x.copy()), "fun"))
+
+    def _answers(self, x: Any) -> tuple[Any, ...]:
         """What `fun` and `jac` say at x, as they say it: (value,) or (value, gradient)."""
         own = (lambda: x.copy()) if isinstance(x, np.ndarray) else lambda: x  # a JAX array can't be written to
         if self.jac is True:
@@ -151,10 +209,9 @@ class HostOracle:
             return (self.fun(own()),)
         return self.fun(own()), self.jac(own())
 
-    def _checked(self, answer: tuple[Any, ...], x: np.ndarray) -> tuple[float, np.ndarray | None]:
+    def _checked(self, answer: tuple[Any, ...], x: np.ndarray, kind: str = ANSWER) -> Kept:
         value = host_scalar(answer[0], "fun")
-        self._note(x, value)
-        return value, host_gradient(answer[1], "jac", x) if len(answer) == 2 else None
+        return Kept(kind, value, host_gradient(answer[1], "jac", x) if len(answer) == 2 else None)
 
     def _note(self, x: np.ndarray, value: float) -> None:
         if value < self.best_value and value > -np.inf:

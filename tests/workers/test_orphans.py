@@ -15,7 +15,7 @@ import os
 import time
 from concurrent.futures import ProcessPoolExecutor
 
-from shapeopt.bench import orphans
+from shapeopt.workers import orphans
 
 if __name__ == "__main__":
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=INITIALIZER) as pool:

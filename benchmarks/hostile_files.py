@@ -1,0 +1,244 @@
+"""Mutated policies and journals: is every one refused with a clear error, or harmless?
+
+    .venv/bin/python benchmarks/hostile_files.py [--mutants 10000] [--fuzz-minutes 10] [--out benchmarks/records/x.json]
+
+A mutant is a valid file with bytes flipped, cut, inserted, repeated or swapped. An altered weights file must be refused
+with a `PolicyFileError`, a journal with a `JournalError` that leaves it as it is; a journal that only lost its end must
+lead to the bytes of the unbroken run instead. Then a search guided by coverage: mutants whose checksums were made right
+again, so that they get past the first check, and of which those that reach new lines of a parser are mutated further.
+They may be accepted (a checksum is no signature), but nothing else than those errors may come out. All the while an
+audit hook counts what a parser has no business to do: run code, start a program, open another file, unpickle, connect.
+Exit code 1 if anything of that happened.
+"""
+
+import hashlib
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+
+import shapeopt
+from shapeopt.oracles import JournalError, journal
+from shapeopt.policy import PolicyFileError, load_policy, weights
+from shapeopt.policy.find import FOLDER
+
+POLICY = "paper-ackley-2"
+CALLS = 12
+FOREIGN = ("exec", "compile", "pickle.find_class", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork")
+FOREIGN += ("subprocess.Popen", "ctypes.dlopen", "socket.connect", "os.remove", "os.rename", "shutil.rmtree")
+
+
+@dataclass(frozen=True)
+class Config:
+    """How many mutants of each kind, and how long the guided search goes on for each parser."""
+
+    mutants: int = 10_000
+    fuzz_minutes: float = 5.0
+    seed: int = 0
+    out: Path | None = None
+
+
+class Guard:
+    """Counts foreign deeds while it is entered; files may be opened in `folder` alone."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.deeds, self.on = str(folder), Counter[str](), False
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.on and (event in FOREIGN or (event == "open" and self._strange(arguments[0]))):
+            self.deeds[f"{event} {arguments[:1]}"] += 1
+
+    def _strange(self, path: Any) -> bool:
+        """Whether a file is opened that is none of ours; a traceback shows lines of sources, and handles are open."""
+        return isinstance(path, str) and not path.startswith(self.folder) and not path.endswith(".py")
+
+    def __enter__(self) -> None:
+        self.on = True
+
+    def __exit__(self, *exception: object) -> None:
+        self.on = False
+
+
+def mutated(raw: bytes, draw: random.Random) -> bytes:
+    """Another file, which differs from `raw`."""
+    text = bytearray(raw)
+    for _ in range(draw.choice((1, 1, 1, 2, 5))):
+        place, length = draw.randrange(len(text) + 1), draw.randrange(1, 40)
+        match draw.randrange(7):
+            case 0 if place < len(text):
+                text[place] ^= 1 << draw.randrange(8)
+            case 1:
+                del text[place:]
+            case 2:
+                text[place:place] = draw.randbytes(length)
+            case 3:
+                del text[place : place + length]
+            case 4:
+                text[place:place] = text[place : place + 10 * length]
+            case 5:
+                other = draw.randrange(len(text) + 1)
+                text[place : place + length] = text[other : other + length]
+            case 6:
+                text[place : place + length] = draw.choice(
+                    (b"", b"\0" * length, b"9" * 400, b"[" * 2000, b"nan", b"\n")
+                )
+    return bytes(text) if bytes(text) != raw else raw + b"x"
+
+
+class Policies:
+    """The parser of weights and cards."""
+
+    def __init__(self, folder: Path) -> None:
+        self.stem = folder / POLICY
+        self.weights, self.card = ((FOLDER / f"{POLICY}.{end}").read_bytes() for end in ("safetensors", "json"))
+        self.files = (weights.__file__,)
+
+    def judge(self, raw: bytes, card: bytes) -> str:
+        self.stem.with_suffix(".safetensors").write_bytes(raw)
+        self.stem.with_suffix(".json").write_bytes(card)
+        try:
+            load_policy(self.stem)
+        except PolicyFileError as error:
+            return "refused" if POLICY in str(error) else f"refused without the file's name: {error}"
+        except Exception as error:
+            return f"raised {type(error).__name__}: {error}"
+        return "accepted"
+
+    def plain(self, draw: random.Random) -> str:
+        return self.judge(mutated(self.weights, draw), self.card)
+
+    def forged(self, raw: bytes) -> str:
+        """`raw`: a card, a zero byte, and weights, of which the card then gets the right hash."""
+        card, _, rest = raw.partition(b"\0")
+        digest = hashlib.sha256(rest).hexdigest().encode()
+        return self.judge(rest, card.replace(self._digest(), digest))
+
+    def _digest(self) -> bytes:
+        return json.loads(self.card)["sha256"].encode()
+
+    @property
+    def seeds(self) -> list[bytes]:
+        return [self.card + b"\0" + self.weights]
+
+
+class Journals:
+    """The parser of journals, by the runs that go on from them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "run.journal"
+        self.files = (journal.__file__,)
+        self.whole = self.run()
+        self.raw = self.path.read_bytes()
+
+    def run(self) -> bytes:
+        result = shapeopt.minimize(bowl, [3.0, -2.0], bounds=(-5, 5), budget=CALLS, jac=True, journal=self.path)
+        return b"".join(np.asarray(part).tobytes() for part in (result.x, result.fun, result.trace.value))
+
+    def judge(self, raw: bytes) -> str:
+        self.path.write_bytes(raw)
+        try:
+            told = self.run()
+        except JournalError as error:
+            kept = self.path.read_bytes() == raw
+            return "refused" if kept and "run.journal" in str(error) else f"refused, kept {kept}: {error}"
+        except Exception as error:
+            return f"raised {type(error).__name__}: {error}"
+        same = told == self.whole and self.path.read_bytes() == self.raw
+        return "went on to the same bytes" if same else "accepted"
+
+    def plain(self, draw: random.Random) -> str:
+        return self.judge(mutated(self.raw, draw))
+
+    def forged(self, raw: bytes) -> str:
+        lines = [line[9:] for line in raw.split(b"\n")]
+        return self.judge(b"\n".join(b"%08x %s" % (zlib.crc32(line), line) for line in lines[:-1]) + b"\n" + lines[-1])
+
+    @property
+    def seeds(self) -> list[bytes]:
+        return [self.raw]
+
+
+def bowl(x: Any) -> tuple[float, np.ndarray]:
+    x = np.asarray(x)
+    return float(np.sum(x * x)), 2 * x
+
+
+def covered(judge: Callable[[], str], files: tuple[str, ...]) -> tuple[str, set[tuple[int, int]]]:
+    """A verdict, and which steps from line to line of `files` led to it."""
+    steps: set[tuple[int, int]] = set()
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename not in files:
+            return None
+        last = frame.f_lineno
+
+        def line(frame: Any, event: str, argument: Any) -> Any:
+            nonlocal last
+            steps.add((last, frame.f_lineno))
+            last = frame.f_lineno
+            return line
+
+        return line
+
+    sys.settrace(trace)
+    try:
+        return judge(), steps
+    finally:
+        sys.settrace(None)
+
+
+def search(parser: Policies | Journals, minutes: float, draw: random.Random) -> dict[str, Any]:
+    """Mutate, and mutate further what reached something new."""
+    corpus, seen, verdicts = list(parser.seeds), set[tuple[int, int]](), Counter[str]()
+    end = time.monotonic() + 60 * minutes
+    while time.monotonic() < end:
+        raw = mutated(draw.choice(corpus), draw)
+        verdict, steps = covered(lambda raw=raw: parser.forged(raw), parser.files)
+        verdicts[verdict] += 1
+        if not steps <= seen and len(raw) < 2**20:
+            seen |= steps
+            corpus.append(raw)
+    return {"verdicts": dict(verdicts), "corpus": len(corpus), "steps": len(seen), "inputs": verdicts.total()}
+
+
+def main(config: Config) -> int:
+    draw = random.Random(config.seed)
+    record: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        parsers = {"weights": Policies(folder), "journals": Journals(folder)}
+        harmless = {"weights": {"refused"}, "journals": {"refused", "went on to the same bytes"}}
+        for parser in parsers.values():  # what a first use imports and compiles is no deed of a file
+            parser.forged(parser.seeds[0])
+        guard, wrong = Guard(folder), 0
+        for name, parser in parsers.items():
+            with guard:
+                verdicts = Counter(parser.plain(draw) for _ in range(config.mutants))
+                found = search(parser, config.fuzz_minutes, draw)
+            wrong += sum(verdicts[word] for word in verdicts.keys() - harmless[name])
+            wrong += sum(n for word, n in found["verdicts"].items() if word not in harmless[name] | {"accepted"})
+            record[name] = {"mutants": dict(verdicts), "guided": found}
+            print(name, json.dumps(record[name], indent=1), flush=True)
+    record |= {"foreign": dict(guard.deeds), "wrong": wrong + guard.deeds.total()}
+    print(f"foreign deeds: {dict(guard.deeds)}; wrong outcomes: {wrong}")
+    if config.out is not None:
+        settings = {key: value for key, value in asdict(config).items() if key != "out"}
+        config.out.write_text(json.dumps({"config": settings, **record}, indent=1) + "\n")
+    return 1 if record["wrong"] else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    sys.exit(main(tyro.cli(Config, description=__doc__)))
