@@ -1,0 +1,146 @@
+"""Training the planner of a universal policy: no teacher and no phases, an evolution strategy on whole runs.
+
+The loss of a run is the mean over its readings of the logarithm of the gap of the best so far,
+
+    L = mean_n clip(log10((best_n - f*) / (f_1 - f*)), -8, 0) / 8,
+
+so that early and late progress both count and all families stand on one scale: -L is the share of the targets from 1 to
+1e-8 times the first gap that the run had reached, averaged over its readings. Validation is paired: L less that of the
+untrained policy on the same task, start and seed. Departs from the paper: not in it.
+"""
+
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from ..policy.heads import EXPONENTS, Network
+from ..policy.universal import UniversalPolicy
+from ..rollout import Trace, rollout
+from ..shape import ShapeOptimizer
+from .estimators import AbstractProblem, EvolutionStrategy, length
+from .parallel import compiled, over_tasks
+from .phases import Learner, Outcome, Plan, falling
+
+Scalar = Float[Array, ""]
+DEEPEST = 8.0  # decades of the gap that count
+FEATURE, EXPONENT, BIAS = 0.1, 0.3, 0.06  # units of the first layer, and of both sorts of outputs; ours
+
+
+class HeadProblem(AbstractProblem):
+    """Runs on a batch of tasks, each a whole episode; the parameters are the policy's, each over its unit."""
+
+    windows: int = eqx.field(static=True)
+    static: PyTree = eqx.field(static=True)
+    plan: Plan = eqx.field(static=True)
+
+    def start(self, params: PyTree, key: PRNGKeyArray) -> PRNGKeyArray:
+        return jax.random.split(key, self.plan.batch)
+
+    def advance(self, params: PyTree, carry: PRNGKeyArray) -> tuple[PRNGKeyArray, Scalar, Scalar]:
+        policy = eqx.combine(scaled(params, units_of(params)), self.static)
+        run = lambda policy, keys: losses(self.plan, policy, keys, self.plan.readings)  # noqa: E731
+        found = over_tasks(self.plan.mesh, run, policy, (carry,))
+        calls = self.plan.batch * self.plan.readings * self.plan.sensing.cost
+        return carry, jnp.mean(found), jnp.asarray(calls, found.dtype)
+
+
+class HeadPhases:
+    """The compiled updates of one plan and one kind of universal policy."""
+
+    def __init__(self, plan: Plan, static: PyTree) -> None:
+        self.plan, self.static = plan, static
+        self._adam = optax.adam(falling(plan.joint_rate, plan.decay))
+        if not isinstance(plan.estimator, EvolutionStrategy) or plan.windows != 1:
+            raise ValueError(f"`estimator` must be an evolution strategy on whole runs; got {plan.estimator}.")
+        self._problem, self._runs = HeadProblem(1, static, plan), 2 * plan.estimator.pairs
+        self.init = compiled(plan.mesh, self._init)
+        self.train_jointly = compiled(plan.mesh, self._train)
+        self.evaluate = compiled(plan.mesh, self._evaluate, static_argnums=(2, 3))
+
+    def _init(self, params: PyTree, key: PRNGKeyArray) -> Learner:
+        return Learner(params, None, None, self._adam.init(params), None, jnp.zeros((), jnp.int32))
+
+    def _train(self, learner: Learner, key: PRNGKeyArray) -> tuple[Learner, Outcome]:
+        """One step of Adam, in units, unless something is not finite."""
+        units = units_of(learner.params)
+        part = jax.tree.map(jnp.divide, learner.params, units)
+        _, estimate = self.plan.estimator.estimate(self._problem, part, None, key)
+        size = length(estimate.gradient)
+        with jax.numpy_dtype_promotion("standard"):  # Optax raises floats to whole powers
+            steps, state = self._adam.update(estimate.gradient, learner.joint, part)
+        new = jax.tree.map(jnp.add, learner.params, scaled(steps, units))
+        sound = jnp.isfinite(size) & jnp.isfinite(estimate.value)
+        keep = lambda a, b: jnp.where(sound, a, b)  # noqa: E731
+        params, joint = jax.tree.map(keep, (new, state), (learner.params, learner.joint))
+        skipped = learner.skipped + (~sound).astype(jnp.int32)
+        learner = learner._replace(params=params, joint=joint, skipped=skipped)
+        return learner, Outcome(estimate.value, size, self._runs * estimate.aux, skipped)
+
+    def _evaluate(self, params: PyTree, key: PRNGKeyArray, tasks: int, readings: int) -> Scalar:
+        """Mean over tasks of the loss less that of the untrained policy: below 0 where training helps."""
+        return jnp.mean(self.differences(params, key, tasks, readings))
+
+    def differences(self, params: PyTree, key: PRNGKeyArray, tasks: int, readings: int) -> Float[Array, " tasks"]:
+        """Task by task, the loss less that of the untrained policy."""
+        run = lambda policy, keys: losses(self.plan, policy, keys, readings)  # noqa: E731
+        keys = (jax.random.split(key, tasks),)
+        both = jax.tree.map(lambda leaf: jnp.stack([leaf, jnp.zeros_like(leaf)]), params)  # with no weights, no advice
+        one = lambda params: over_tasks(self.plan.mesh, run, eqx.combine(params, self.static), keys)  # noqa: E731
+        trained, prior = jax.lax.map(one, both)
+        return trained - prior
+
+
+def losses(plan: Plan, policy: UniversalPolicy, keys: PRNGKeyArray, readings: int) -> Float[Array, " tasks"]:
+    """The loss of one run on each of as many tasks as there are keys, from which task, start and run follow."""
+    optimizer = ShapeOptimizer(policy, record_energy=False)
+
+    def one(key: PRNGKeyArray) -> Scalar:
+        task_key, start_key, run_key = jax.random.split(key, 3)
+        task = plan.family.sample(task_key)
+        oracle = plan.sensing.oracle(task)
+        trace = rollout(optimizer, oracle, task.start(start_key), task.box, readings * oracle.cost, run_key)
+        return loss(trace, task.minimum)
+
+    return jax.vmap(one)(keys)
+
+
+def loss(trace: Trace, minimum: Scalar) -> Scalar:
+    """L of the module's docstring; where the minimum is not known, the mean fall of the best below the first value, as
+    a share of its magnitude and 1."""
+    best, first = trace.steps.best, trace.steps.best[0]
+    ratio = (best - minimum) / jnp.maximum(first - minimum, jnp.finfo(best.dtype).tiny)
+    gap = jnp.log10(jnp.clip(ratio, 10.0**-DEEPEST, 1.0)) / DEEPEST
+    fall = (best - first) / (jnp.abs(first) + 1.0)
+    value = jnp.mean(jnp.where(jnp.isfinite(minimum), gap, fall))
+    return jnp.where(jnp.isfinite(value), value, 0.0)
+
+
+def units_of(params: UniversalPolicy) -> PyTree:
+    """The unit of every weight, in which noise and learning rates are measured: about the least change that shows."""
+
+    def of_network(network: Network) -> Network:
+        outputs, dtype = network.b_out.size, network.b_out.dtype
+        rows = np.where(np.arange(outputs) < EXPONENTS, EXPONENT, BIAS).astype(dtype)
+        each = jnp.asarray(np.broadcast_to(0.5 * rows[:, None], network.W_out.shape))
+        first = FEATURE * network.W_in.shape[1] ** -0.5
+        inner = jnp.full_like(network.W_in, first), jnp.full_like(network.b_in, FEATURE)
+        return Network(*inner, each, jnp.asarray(rows))
+
+    return jax.tree.map(of_network, params, is_leaf=lambda node: isinstance(node, Network))
+
+
+def scaled(tree: PyTree, units: PyTree) -> PyTree:
+    return jax.tree.map(jnp.multiply, tree, units)
+
+
+def make_head_phases(plan: Plan, static: PyTree) -> HeadPhases:
+    """The updates of a plan; the same object, with its compiled code, for an equal plan."""
+    return _shared(plan, static)
+
+
+_shared = functools.lru_cache(maxsize=64)(HeadPhases)
