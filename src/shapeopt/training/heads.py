@@ -22,7 +22,7 @@ from ..policy.heads import EXPONENTS, Network
 from ..policy.universal import UniversalPolicy
 from ..rollout import Trace, rollout
 from ..shape import ShapeOptimizer
-from .estimators import AbstractProblem, EvolutionStrategy, length
+from .estimators import AbstractProblem, EvolutionStrategy, length, shortened
 from .parallel import compiled, over_tasks
 from .phases import Learner, Outcome, Plan, falling
 
@@ -41,61 +41,81 @@ class HeadProblem(AbstractProblem):
     def start(self, params: PyTree, key: PRNGKeyArray) -> PRNGKeyArray:
         return jax.random.split(key, self.plan.batch)
 
-    def advance(self, params: PyTree, carry: PRNGKeyArray) -> tuple[PRNGKeyArray, Scalar, Scalar]:
-        policy = eqx.combine(scaled(params, units_of(params)), self.static)
-        run = lambda policy, keys: losses(self.plan, policy, keys, self.plan.readings)  # noqa: E731
+    def advance(self, params: PyTree, carry: PRNGKeyArray) -> tuple[PRNGKeyArray, Scalar, Float[Array, " batch"]]:
+        policy = eqx.combine(jax.tree.map(jnp.multiply, params, units_of(params)), self.static)
+        run = lambda policy, keys: losses(self.plan, policy, keys)  # noqa: E731
         found = over_tasks(self.plan.mesh, run, policy, (carry,))
-        calls = self.plan.batch * self.plan.readings * self.plan.sensing.cost
-        return carry, jnp.mean(found), jnp.asarray(calls, found.dtype)
+        return carry, jnp.mean(found), found
 
 
 class HeadPhases:
-    """The compiled updates of one plan and one kind of universal policy."""
+    """The updates of one plan and one kind of universal policy.
+
+    Training compares theta + eps with theta - eps, validation theta with 0, whose advice is none: half of theta plus
+    and minus half of theta. So both share the code of the runs, which takes long to compile.
+    """
 
     def __init__(self, plan: Plan, static: PyTree) -> None:
-        self.plan, self.static = plan, static
-        self._adam = optax.adam(falling(plan.joint_rate, plan.decay))
         if not isinstance(plan.estimator, EvolutionStrategy) or plan.windows != 1:
             raise ValueError(f"`estimator` must be an evolution strategy on whole runs; got {plan.estimator}.")
-        self._problem, self._runs = HeadProblem(1, static, plan), 2 * plan.estimator.pairs
+        self.plan, self.static, self._strategy = plan, static, plan.estimator
+        self._problem = HeadProblem(1, static, plan)
+        self._adam = optax.adam(falling(plan.joint_rate, plan.decay))
+        self._compare = compiled(plan.mesh, self._compared)
         self.init = compiled(plan.mesh, self._init)
-        self.train_jointly = compiled(plan.mesh, self._train)
-        self.evaluate = compiled(plan.mesh, self._evaluate, static_argnums=(2, 3))
+        self._draw = compiled(plan.mesh, self._drawn)
+        self._step = compiled(plan.mesh, self._stepped)
+
+    def train_jointly(self, learner: Learner, key: PRNGKeyArray) -> tuple[Learner, Outcome]:
+        """One step of Adam, in units, unless something is not finite."""
+        task_key, noise_key = jax.random.split(key)
+        part, noise = self._draw(learner.params, noise_key)
+        values, found = self._compare(part, noise, task_key)
+        learner, size = self._step(learner, values, noise)
+        calls = found.size * self.plan.readings * self.plan.sensing.cost
+        return learner, Outcome(jnp.mean(values), size, jnp.asarray(float(calls)), learner.skipped)
+
+    def evaluate(self, params: PyTree, key: PRNGKeyArray, tasks: int, readings: int) -> float:
+        """Mean over tasks of the loss less that of the untrained policy: below 0 where training helps."""
+        if readings != self.plan.readings:
+            raise ValueError(f"`validation_readings` must be `readings`, {self.plan.readings}; got {readings}.")
+        return float(np.mean(self.differences(params, key, tasks)))
+
+    def differences(self, params: PyTree, key: PRNGKeyArray, tasks: int) -> Float[np.ndarray, " tasks"]:
+        """Task by task, the loss less that of the untrained policy; at least so many tasks, in whole batches."""
+        half = jax.tree.map(lambda leaf, unit: 0.5 * leaf / unit, params, units_of(params))
+        noise = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self._strategy.pairs, *leaf.shape)), half)
+        rounds = -(-tasks // (self._strategy.pairs * self.plan.batch))
+        found = [np.asarray(self._compare(half, noise, k)[1]) for k in jax.random.split(key, rounds)]
+        return np.concatenate([(trained - prior).reshape(-1) for trained, prior in found])
+
+    def _compared(self, centre: PyTree, noise: PyTree, key: PRNGKeyArray) -> tuple[Array, Array]:
+        """The mean loss of each run of a pair, and the loss on each task: both signs, then pairs, then tasks."""
+        carries = self._strategy.starts(self._problem, centre, key)
+        _, values, found = self._strategy.advance(self._problem, centre, noise, carries)
+        return values, found
 
     def _init(self, params: PyTree, key: PRNGKeyArray) -> Learner:
         return Learner(params, None, None, self._adam.init(params), None, jnp.zeros((), jnp.int32))
 
-    def _train(self, learner: Learner, key: PRNGKeyArray) -> tuple[Learner, Outcome]:
-        """One step of Adam, in units, unless something is not finite."""
-        units = units_of(learner.params)
-        part = jax.tree.map(jnp.divide, learner.params, units)
-        _, estimate = self.plan.estimator.estimate(self._problem, part, None, key)
-        size = length(estimate.gradient)
+    def _drawn(self, params: PyTree, key: PRNGKeyArray) -> tuple[PyTree, PyTree]:
+        part = jax.tree.map(jnp.divide, params, units_of(params))
+        return part, self._strategy.draw(part, key)
+
+    def _stepped(self, learner: Learner, values: Float[Array, "2 pairs"], noise: PyTree) -> tuple[Learner, Scalar]:
+        gradient = shortened(self._strategy.slope(values, noise), self._strategy.clip)
+        size, units = length(gradient), units_of(learner.params)
         with jax.numpy_dtype_promotion("standard"):  # Optax raises floats to whole powers
-            steps, state = self._adam.update(estimate.gradient, learner.joint, part)
-        new = jax.tree.map(jnp.add, learner.params, scaled(steps, units))
-        sound = jnp.isfinite(size) & jnp.isfinite(estimate.value)
+            steps, state = self._adam.update(gradient, learner.joint)
+        new = jax.tree.map(lambda leaf, step, unit: leaf + step * unit, learner.params, steps, units)
+        sound = jnp.isfinite(size)
         keep = lambda a, b: jnp.where(sound, a, b)  # noqa: E731
         params, joint = jax.tree.map(keep, (new, state), (learner.params, learner.joint))
         skipped = learner.skipped + (~sound).astype(jnp.int32)
-        learner = learner._replace(params=params, joint=joint, skipped=skipped)
-        return learner, Outcome(estimate.value, size, self._runs * estimate.aux, skipped)
-
-    def _evaluate(self, params: PyTree, key: PRNGKeyArray, tasks: int, readings: int) -> Scalar:
-        """Mean over tasks of the loss less that of the untrained policy: below 0 where training helps."""
-        return jnp.mean(self.differences(params, key, tasks, readings))
-
-    def differences(self, params: PyTree, key: PRNGKeyArray, tasks: int, readings: int) -> Float[Array, " tasks"]:
-        """Task by task, the loss less that of the untrained policy."""
-        run = lambda policy, keys: losses(self.plan, policy, keys, readings)  # noqa: E731
-        keys = (jax.random.split(key, tasks),)
-        both = jax.tree.map(lambda leaf: jnp.stack([leaf, jnp.zeros_like(leaf)]), params)  # with no weights, no advice
-        one = lambda params: over_tasks(self.plan.mesh, run, eqx.combine(params, self.static), keys)  # noqa: E731
-        trained, prior = jax.lax.map(one, both)
-        return trained - prior
+        return learner._replace(params=params, joint=joint, skipped=skipped), size
 
 
-def losses(plan: Plan, policy: UniversalPolicy, keys: PRNGKeyArray, readings: int) -> Float[Array, " tasks"]:
+def losses(plan: Plan, policy: UniversalPolicy, keys: PRNGKeyArray) -> Float[Array, " tasks"]:
     """The loss of one run on each of as many tasks as there are keys, from which task, start and run follow."""
     optimizer = ShapeOptimizer(policy, record_energy=False)
 
@@ -103,7 +123,7 @@ def losses(plan: Plan, policy: UniversalPolicy, keys: PRNGKeyArray, readings: in
         task_key, start_key, run_key = jax.random.split(key, 3)
         task = plan.family.sample(task_key)
         oracle = plan.sensing.oracle(task)
-        trace = rollout(optimizer, oracle, task.start(start_key), task.box, readings * oracle.cost, run_key)
+        trace = rollout(optimizer, oracle, task.start(start_key), task.box, plan.readings * oracle.cost, run_key)
         return loss(trace, task.minimum)
 
     return jax.vmap(one)(keys)
@@ -132,10 +152,6 @@ def units_of(params: UniversalPolicy) -> PyTree:
         return Network(*inner, each, jnp.asarray(rows))
 
     return jax.tree.map(of_network, params, is_leaf=lambda node: isinstance(node, Network))
-
-
-def scaled(tree: PyTree, units: PyTree) -> PyTree:
-    return jax.tree.map(jnp.multiply, tree, units)
 
 
 def make_head_phases(plan: Plan, static: PyTree) -> HeadPhases:
