@@ -48,12 +48,8 @@ def _grade(family: str, dimension: int, readings: int, rotated: bool = False) ->
 
 JUDGED = {
     "mixture": (
-        _grade("griewank", 10, 500, rotated=True),
-        _grade("schwefel", 10, 500),
-        _grade("lunacek", 5, 500, rotated=True),
-        _grade("gallagher", 4, 500, rotated=True),
-        _grade("schaffer_f7", 10, 500, rotated=True),
-        _grade("shekel", 4, 300),
+        _grade("griewank+salomon+drop_wave+lunacek+gallagher+styblinski_tang+happy_cat", 5, 500, rotated=True),
+        _grade("griewank+salomon+schaffer_f7+lunacek+gallagher+styblinski_tang+zakharov", 12, 500, rotated=True),
     ),
     "clusters": (_grade("lennard_jones", 18, 500), _grade("lennard_jones", 39, 500)),
     "retrieval": (

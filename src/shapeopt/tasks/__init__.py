@@ -2,6 +2,7 @@
 
 from .ackley import Ackley
 from .base import AbstractFamily, AbstractTask, StartLaw, cube, draw_start
+from .blend import Blend, BlendTask
 from .classic import DixonPrice, Quadratic, Rosenbrock
 from .control import Control, ControlTask
 from .landscapes import AbstractDrawnLandscape, LandscapeFamily
@@ -27,6 +28,8 @@ __all__ = [
     "AbstractProblem",
     "AbstractTask",
     "Ackley",
+    "Blend",
+    "BlendTask",
     "Control",
     "ControlTask",
     "DixonPrice",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..tasks import StartLaw
+from ..tasks import VALIDATION, StartLaw
 from .curriculum import Grade
 
 
@@ -39,27 +39,14 @@ def _narrow(*grades: Grade) -> Mixture:
     return Mixture(grades, grades)
 
 
+ROUGH = "rastrigin+ackley+scattered_wells+plateau+crooked_bowl+curve_fit"
 BROAD = Mixture(
     trained=(
-        _grade("multiwell", 1, 100),
-        _grade("ackley", 10, 300, sigma=0.2),
-        _grade("ackley", 100, 100, near=True),
-        _grade("rastrigin", 5, 300, rotated=True),
+        _grade(ROUGH, 3, 300, rotated=True),
+        _grade(ROUGH, 10, 500, rotated=True),
         _grade("lennard_jones", 18, 500),
-        _grade("navigation", 10, 200),
-        _grade("scattered_wells", 2, 1000),
-        _grade("scattered_wells", 10, 300, rotated=True),
-        _grade("scattered_wells", 5, 500, sigma=0.02),
-        _grade("plateau", 5, 300, rotated=True),
-        _grade("curve_fit", 6, 500),
-        _grade("planted_spins", 20, 300),
     ),
-    validated=(
-        _grade("levy", 10, 300, sigma=0.2),
-        _grade("funnels", 5, 500, rotated=True),
-        _grade("sparse_coupling", 20, 300),
-        _grade("pendulum", 12, 200),
-    ),
+    validated=(_grade("+".join(name for name in VALIDATION if name != "pendulum"), 6, 400, rotated=True),),
 )
 MIXTURES: Mapping[str, Mixture] = MappingProxyType(
     {
