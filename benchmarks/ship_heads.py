@@ -52,11 +52,7 @@ JUDGED = {
         _grade("griewank+salomon+schaffer_f7+lunacek+gallagher+styblinski_tang+zakharov", 12, 500, rotated=True),
     ),
     "clusters": (_grade("lennard_jones", 18, 500), _grade("lennard_jones", 39, 500)),
-    "retrieval": (
-        _grade("phase_retrieval", 8, 200),
-        _grade("phase_retrieval", 16, 500),
-        _grade("phase_retrieval", 32, 500),
-    ),
+    "retrieval": (_grade("phase_retrieval", 8, 200), _grade("phase_retrieval", 32, 500)),
     "control": (_grade("double_integrator", 16, 300), _grade("pendulum", 12, 300), _grade("navigation", 12, 300)),
 }
 

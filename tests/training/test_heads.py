@@ -11,11 +11,12 @@ import pytest
 
 from shapeopt.policy import UniversalPolicy, find_policy, load_card
 from shapeopt.policy.heads import EXPONENTS, Network
+from shapeopt.policy.moves import KINDS
 from shapeopt.tasks import HELD_OUT, TRAINING, VALIDATION
 from shapeopt.training import PRESETS, Estimation, TrainConfig, train
 from shapeopt.training.heads import BIAS, EXPONENT, loss, make_head_phases, units_of
 from shapeopt.training.mixture import MIXTURES, in_words
-from shapeopt.training.phases import split_policy
+from shapeopt.training.phases import Part, split_policy
 
 TINY = TrainConfig(
     family="scattered_wells",
@@ -103,6 +104,16 @@ def test_noise_is_measured_in_units_of_what_an_output_does():
     assert isinstance(units, Network)
     np.testing.assert_allclose(units.b_out, [EXPONENT] * EXPONENTS + [BIAS] * (units.b_out.size - EXPONENTS), rtol=1e-6)
     np.testing.assert_allclose(units.W_out, 0.5 * np.outer(units.b_out, np.ones(16)), rtol=1e-6)
+
+
+def test_gains_alone_are_what_the_planner_says_whatever_it_sees():
+    with jax.enable_x64(False):
+        params, static = split_policy(TINY.make_policy(jax.random.key(0)))
+        phases = make_head_phases(replace(TINY, trained=Part.GAINS).plan(0), static)
+        _, noise = phases._drawn(params, jax.random.key(1))
+    moved = {name: bool(np.any(np.asarray(leaf))) for name, leaf in vars(noise.planner.network).items()}
+    assert moved == {"W_in": False, "b_in": False, "W_out": False, "b_out": True}
+    assert noise.planner.network.b_out.shape == (TINY.pairs, EXPONENTS + len(KINDS))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from ..rollout import Trace, rollout
 from ..shape import ShapeOptimizer
 from .estimators import AbstractProblem, EvolutionStrategy, length, shortened
 from .parallel import compiled, over_tasks
-from .phases import Learner, Outcome, Plan, falling
+from .phases import Learner, Outcome, Part, Plan, falling
 
 Scalar = Float[Array, ""]
 DEEPEST = 8.0  # decades of the gap that count
@@ -100,7 +100,11 @@ class HeadPhases:
 
     def _drawn(self, params: PyTree, key: PRNGKeyArray) -> tuple[PyTree, PyTree]:
         part = jax.tree.map(jnp.divide, params, units_of(params))
-        return part, self._strategy.draw(part, key)
+        noise = self._strategy.draw(part, key)
+        if self.plan.trained is Part.GAINS:  # with neither noise nor gradient in the others
+            blank = jax.tree.map(jnp.zeros_like, noise)
+            noise = eqx.tree_at(_gains, blank, _gains(noise))
+        return part, noise
 
     def _stepped(self, learner: Learner, values: Float[Array, "2 pairs"], noise: PyTree) -> tuple[Learner, Scalar]:
         gradient = shortened(self._strategy.slope(values, noise), self._strategy.clip)
@@ -113,6 +117,12 @@ class HeadPhases:
         params, joint = jax.tree.map(keep, (new, state), (learner.params, learner.joint))
         skipped = learner.skipped + (~sound).astype(jnp.int32)
         return learner._replace(params=params, joint=joint, skipped=skipped), size
+
+
+def _gains(params: UniversalPolicy) -> Float[Array, "... outputs"]:
+    """What the planner advises whatever it sees: fourteen numbers."""
+    assert params.planner is not None
+    return params.planner.network.b_out
 
 
 def losses(plan: Plan, policy: UniversalPolicy, keys: PRNGKeyArray) -> Float[Array, " tasks"]:

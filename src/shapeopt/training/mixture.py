@@ -51,7 +51,7 @@ BROAD = Mixture(
 MIXTURES: Mapping[str, Mixture] = MappingProxyType(
     {
         "mixture": BROAD,
-        "clusters": _narrow(_grade("lennard_jones", 18, 500), _grade("lennard_jones", 39, 500)),
+        "clusters": _narrow(_grade("lennard_jones", 18, 500)),
         "retrieval": _narrow(_grade("phase_retrieval", 8, 200), _grade("phase_retrieval", 32, 500)),
         "control": _narrow(
             _grade("double_integrator", 16, 300), _grade("pendulum", 12, 300), _grade("navigation", 12, 300)

@@ -39,7 +39,8 @@ class Part(Enum):
     """What phase III trains."""
 
     ALL = "all"
-    GAINS = "gains"  # what the networks' heads share over coordinates; some fifty numbers, whatever the dimension
+    GAINS = "gains"  # what the networks' heads share over coordinates; some fifty numbers, whatever the dimension. Of a
+    # universal policy: what its planner says whatever it sees
 
 
 @dataclass(frozen=True)
