@@ -88,7 +88,7 @@ def about(config: Config) -> dict[str, Any]:
         "about": ABOUT,
         "name": OURS,
         "trained": judged.get(OURS, {}).get("shipped", False),
-        "training_tried": judged,
+        "training_tried": judged,  # what is not named here was not brought to an end
         "validated_on": "each protocol below; the cells of `unseen` have families that no policy is ever trained on",
         "results": {name: standing([one for one in found if one.protocol == name]) for name in protocols},
         "ablation": [{name: row[name] for name in named} for row in rows],
