@@ -1,4 +1,4 @@
-"""What a universal policy is trained on: mixtures of families, each in a few dimensions, lengths of runs and noises.
+"""What a universal policy is trained on: mixtures of families, dimensions, lengths of runs, and noise.
 
 The broad mixture has none of the tasks' VALIDATION, by which its best weights are chosen. What is held out of both
 serves to judge what was chosen, and is not named here. The narrow ones fit a policy to a family, and choose by other
@@ -42,9 +42,12 @@ def _narrow(*grades: Grade) -> Mixture:
 ROUGH = "rastrigin+ackley+scattered_wells+plateau+crooked_bowl+curve_fit"
 BROAD = Mixture(
     trained=(
+        _grade("multiwell", 1, 100),
         _grade(ROUGH, 3, 300, rotated=True),
+        _grade(ROUGH, 5, 500, rotated=True, sigma=0.1),
         _grade(ROUGH, 10, 500, rotated=True),
         _grade("lennard_jones", 18, 500),
+        _grade("rastrigin+ackley", 100, 100, near=True),
     ),
     validated=(_grade("+".join(name for name in VALIDATION if name != "pendulum"), 6, 400, rotated=True),),
 )
