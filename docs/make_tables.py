@@ -14,6 +14,12 @@ BEFORE_THE_SWEEP = (
     "time: batches of runs make about 0.78 times as many calls a second at d = 20, and 0.62 times at d = 2, side by "
     "side on one core. At d = 20 in double precision the target of 25 is therefore missed at present."
 )
+ABLATION = (
+    "In that table an area is the mean over 500 calls of the share of targets reached, from 1 to 1e-8 of the first gap "
+    "on a logarithmic scale; a hit is a gap below 1e-2; what is lost is paired over tasks, with bootstrap intervals "
+    "(BCa), bold where they leave 0 out. The policy has no repulsion from visited basins: its memory of them feeds the "
+    "moves along basin differences alone. Skew channel and learned metric are the controller's, which is silent."
+)
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 
 
@@ -56,6 +62,23 @@ def throughput() -> str:
     return "\n".join(lines)
 
 
+def ablation() -> str:
+    """What each part of the untrained policy earns."""
+    lines = ["| without | instead | tasks | area with | area lost | hits lost |", "|---|---|---|---|---|---|"]
+    for row in rows("universal_ablation"):
+        tasks = f"{row['tasks']} in {row['cells']} {row['group']} cells"
+        lost = (_lost(row[f"{figure}_difference"], row[f"{figure}_interval"]) for figure in ("area", "hits"))
+        lines.append(f"| {row['part']} | {row['instead']} | {tasks} | {row['area']:.3f} | {' | '.join(lost)} |")
+    return "\n".join(lines)
+
+
+def _lost(difference: float, interval: list[float]) -> str:
+    """How much is lost, bold where the interval leaves 0 out."""
+    low, high = sorted(-end for end in interval)
+    text = f"{-difference:+.3f} ({low:+.3f} to {high:+.3f})"
+    return f"**{text}**" if low > 0 or high < 0 else text
+
+
 def folded(title: str, table: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{table}\n\n</details>"
 
@@ -71,6 +94,8 @@ def main() -> None:
             folded("Refining one basin costs about what SciPy's L-BFGS-B costs, or less", local_search()),
             BEFORE_THE_SWEEP,
             folded("Speed beside SciPy on two cores, target by target", throughput()),
+            folded("What each part of the policy earns: one off at a time, on the same tasks", ablation()),
+            ABLATION,
             "Made by `python docs/make_tables.py` from the records that `benchmarks/` wrote.",
             END,
         )

@@ -7,7 +7,7 @@ import pytest
 from shapeopt.tasks import StartLaw
 from shapeopt.training.curriculum import Curriculum, Grade, grades_of
 
-FULL = Grade(math.inf, "multiwell", StartLaw.BOX, 0.4, 2)
+FULL = Grade(math.inf, "multiwell", StartLaw.BOX, 0.4, 2, 1, None, 30)
 
 
 @pytest.mark.parametrize("curriculum", list(Curriculum))

@@ -10,7 +10,7 @@ import pytest
 from shapeopt.policy import PaperPolicy
 from shapeopt.training.estimators import Estimate, EvolutionStrategy
 from shapeopt.training.losses import OUTCOME_WEIGHTS
-from shapeopt.training.phases import Part, _falling, make_phases, split_policy, units_of
+from shapeopt.training.phases import Part, falling, make_phases, split_policy, units_of
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def test_gains_alone_are_trained_where_the_plan_says_so(single, tiny):
 
 
 def test_the_rate_of_phase_three_falls_to_a_twentieth():
-    schedule = _falling(0.1, 10)
+    schedule = falling(0.1, 10)
     np.testing.assert_allclose([float(schedule(n)) for n in (0, 10, 20)], [0.1, 0.005, 0.005])
-    assert _falling(0.1, None) == 0.1
+    assert falling(0.1, None) == 0.1
 
 
 def test_units_follow_the_inputs_of_a_layer(tiny):

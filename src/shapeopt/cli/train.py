@@ -29,9 +29,11 @@ class Train:
     config: Annotated[Path | None, _shown("PATH")] = None
     """A TOML file of settings, or a trained policy's card, instead of a preset."""
     preset: Annotated[str | None, _shown("NAME")] = None
-    """paper-2, -20, -100, -500: the paper's schedule. small-2, ...: some minutes on two cores; one of these if none."""
+    """paper-2, -20, -100, -500: the paper's schedule. small-2, ...: some minutes on two cores; one of these if none, or
+    universal, which fits a universal policy to more tasks."""
     family: Annotated[str | None, _shown("NAME")] = None
-    """A built-in family (see `shapeopt list`), or package.module:Attribute, looked for in the current directory too."""
+    """A built-in family (see `shapeopt list`), or package.module:Attribute, looked for in the current directory too. A
+    universal policy knows mixture, clusters, retrieval and control too: several families, or several dimensions."""
     dimension: Annotated[int | None, _shown("INT")] = None
     """How many coordinates tasks have; a family of your own says it itself."""
     law: Annotated[Literal["paper", "near", "box"] | None, _shown("paper|near|box")] = None
@@ -125,7 +127,8 @@ class Train:
             print(json.dumps(summary | {name: card[name] for name in (*names, "command")}, indent=1))
             return
         early = ", stopped early" if card["stopped_early"] else ""
-        print(f"{weights}: {card['family']} in {card['dimension']} dimensions, {card['updates']} updates{early}")
+        where = f" in {card['dimension']} dimensions" if card["dimension"] else ""
+        print(f"{weights}: {card['family']}{where}, {card['updates']} updates{early}")
         print(f"validation {first:.4f} untrained, {best:.4f} at best; {card['calls']:.3g} calls, {card['seconds']} s")
         if card["skipped_updates"]:
             print(f"{card['skipped_updates']} updates were not finite and were skipped")
@@ -165,7 +168,7 @@ class Train:
             if self.preset is not None:
                 raise UsageError(f"--config and --preset exclude each other; got {self.config} and {self.preset}")
             return read_config(self.config)
-        preset = self.preset
+        preset = "universal" if self.preset is None and self._is_universal() else self.preset
         if preset is None:
             sizes = [int(name.removeprefix("small-")) for name in PRESETS if name.startswith("small-")]
             dimension = self._dimension() or min(sizes)
@@ -174,6 +177,13 @@ class Train:
             hint = did_you_mean(preset, PRESETS)
             raise UsageError(f"`preset` must be one of {', '.join(PRESETS)}; got {preset!r}{hint}")
         return PRESETS[preset]
+
+    def _is_universal(self) -> bool:
+        """Whether the policy to go on from is one for any dimension."""
+        from ..policy import UniversalPolicy
+        from ..policy.find import stored_policy
+
+        return self.start is not None and isinstance(stored_policy(self.start), UniversalPolicy)
 
     def _dimension(self) -> int | None:
         from ..training.config import load_family
@@ -187,10 +197,12 @@ class Train:
         from ..tasks import FAMILIES
         from ..training.command import FLAGS
         from ..training.config import from_plain
+        from ..training.mixture import MIXTURES
 
-        if self.family is not None and ":" not in self.family and self.family not in FAMILIES:
-            known = f"one of {', '.join(FAMILIES)}, or package.module:Attribute"
-            raise UsageError(f"`family` must be {known}; got {self.family!r}{did_you_mean(self.family, FAMILIES)}")
+        names = (*FAMILIES, *MIXTURES)
+        if self.family is not None and ":" not in self.family and self.family not in names:
+            known = f"one of {', '.join(names)}, or package.module:Attribute"
+            raise UsageError(f"`family` must be {known}; got {self.family!r}{did_you_mean(self.family, names)}")
         given = {name: getattr(self, name) for name in FLAGS if name not in ("use_controller", "use_memory")}
         given |= {"dimension": self._dimension()}
         given |= {"use_controller": False if self.no_controller else None}

@@ -46,17 +46,20 @@ def find_policy(policy: str | os.PathLike | AbstractPolicy, noise: float | None 
     return found
 
 
-def _named(name: str | os.PathLike) -> eqx.Module:
-    if name in shipped():
-        return _shipped(FOLDER / name)
+def stored_policy(name: str | os.PathLike) -> eqx.Module:
+    """The policy of a shipped name or a path as its files have it, with heads that change nothing."""
     try:
-        return _load(name)
+        return _load(FOLDER / name if name in shipped() else name)
     except PolicyFileError as error:
         if isinstance(error.__cause__, FileNotFoundError):
             raise ValueError(
                 f"`policy` must be one of {_in_words()} or a saved policy's path; got {name!r}: {error}"
             ) from error
         raise
+
+
+def _named(name: str | os.PathLike) -> eqx.Module:
+    return _shipped(FOLDER / name) if name in shipped() else stored_policy(name)
 
 
 def _load(path: str | os.PathLike) -> eqx.Module:

@@ -16,8 +16,9 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..dynamics import AbstractMetric, DissipationOperator, SkewOperator, Structure
 from .moves import KINDS
 
-PLANNER_INPUTS = 10
+PLANNER_INPUTS = 12
 COORDINATE_INPUTS = 9
+EXPONENTS = 4  # the planner's first outputs; the others are biases of the kinds of moves
 LIMIT = 3.0  # a learned exponent stays within exp(+-3) of the untrained value
 
 Scalar = Float[Array, ""]
@@ -25,7 +26,8 @@ Vector = Float[Array, " d"]
 
 
 class Advice(NamedTuple):
-    """What the planner adds at an event: exponents and biases, all zero untrained. It holds until the next event."""
+    """What the planner adds at the first reading and at every escape, until the next: exponents and biases, all zero
+    untrained."""
 
     log_radius: Scalar
     log_hope: Scalar
@@ -79,12 +81,12 @@ class PlannerHead(eqx.Module):
 
     @staticmethod
     def skeleton(hidden: int, dtype: jax.typing.DTypeLike) -> "PlannerHead":
-        return PlannerHead(Network.skeleton(PLANNER_INPUTS, 4 + len(KINDS), hidden, dtype))
+        return PlannerHead(Network.skeleton(PLANNER_INPUTS, EXPONENTS + len(KINDS), hidden, dtype))
 
     def __call__(self, features: Float[Array, " features"]) -> Advice:
         out = self.network(features)
-        exponents = LIMIT * jnp.tanh(out[:4] / LIMIT)
-        return Advice(*exponents, kinds=jnp.tanh(out[4:]))
+        exponents = LIMIT * jnp.tanh(out[:EXPONENTS] / LIMIT)
+        return Advice(*exponents, kinds=jnp.tanh(out[EXPONENTS:]))
 
 
 class ScaledMetric(AbstractMetric):

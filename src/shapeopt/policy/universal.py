@@ -93,34 +93,26 @@ class UniversalPolicy(AbstractProvidentPolicy):
 
     @staticmethod
     def create(key: PRNGKeyArray, hidden: int = 16, rank: int = 2, dtype: str = "float32") -> "UniversalPolicy":
-        """A policy with learnable heads, which change nothing until they are trained."""
+        """A policy with learnable heads, which change nothing until they are trained; rank 0: no controller."""
         blank = UniversalPolicy.skeleton({"hidden": hidden, "rank": rank, "dtype": dtype})
-        planner, controller = blank._heads
+        drawn = lambda head, key: head and replace(head, network=head.network.drawn(key))  # noqa: E731
         plan_key, control_key = jax.random.split(key)
-        return replace(
-            blank,
-            planner=replace(planner, network=planner.network.drawn(plan_key)),
-            controller=replace(controller, network=controller.network.drawn(control_key)),
-        )
+        return replace(blank, planner=drawn(blank.planner, plan_key), controller=drawn(blank.controller, control_key))
 
     @staticmethod
     def skeleton(settings: dict[str, Any]) -> "UniversalPolicy":
         """The policy of these settings with shapes in place of arrays; allocates nothing."""
         hidden, rank, dtype = settings["hidden"], settings["rank"], jnp.dtype(settings["dtype"])
-        planner, controller = PlannerHead.skeleton(hidden, dtype), ControllerHead.skeleton(hidden, rank, dtype)
-        return UniversalPolicy(planner=planner, controller=controller, hidden=hidden)
-
-    @property
-    def _heads(self) -> tuple[PlannerHead, ControllerHead]:
-        if self.planner is None or self.controller is None:
-            raise ValueError("A `universal` policy without heads has no weights; make one by `create`.")
-        return self.planner, self.controller
+        controller = ControllerHead.skeleton(hidden, rank, dtype) if rank else None
+        return UniversalPolicy(planner=PlannerHead.skeleton(hidden, dtype), controller=controller, hidden=hidden)
 
     @property
     def settings(self) -> dict[str, Any]:
         """What `create` needs, besides a key, to build this policy again; plain JSON values."""
-        _, controller = self._heads
-        return {"hidden": self.hidden, "rank": controller.rank, "dtype": controller.network.W_in.dtype.name}
+        if self.planner is None:
+            raise ValueError("A `universal` policy without heads has no weights; make one by `create`.")
+        rank = 0 if self.controller is None else self.controller.rank
+        return {"hidden": self.hidden, "rank": rank, "dtype": self.planner.network.W_in.dtype.name}
 
     def pruned(self) -> "UniversalPolicy":
         """Without the heads whose last layer is zero: the same trajectory, and nothing to compute for it."""
@@ -207,6 +199,9 @@ class UniversalPolicy(AbstractProvidentPolicy):
         opens, tested, lowered, checked, sampled, _ = (escaped & (state.kind == station) for station in Station)
         swept = escaped & (state.kind == SWEEP)
         state = self._surveyed(state, plant, opens, tested, lowered, checked, sampled, clocked)
+        if self.planner is not None:
+            advice = self.planner(run_features(state, plant, state.credit))
+            state = replace(state, advice=jax.tree.map(lambda a, b: jnp.where(opens, a, b), advice, state.advice))
         noisy, better = _is_noisy(state), plant.f < state.base_f
         granted, long_enough = UNTESTED * state.readings - UNTESTED_LESS, state.readings >= TESTED_RUN
         due = clocked | (opens & plant.finite & long_enough & (granted < 1.0))

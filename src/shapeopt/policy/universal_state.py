@@ -66,6 +66,8 @@ def run_features(state: UniversalState, plant: Plant, credit: Credit) -> Float[A
         state.archive.count.astype(dtype) / state.archive.values.size,
         jnp.mean((jnp.isfinite(plant.lower) & jnp.isfinite(plant.upper)).astype(dtype)),
         (state.same > 0).astype(dtype),
+        jnp.log(state.readings) / 3.0 - 2.0,
+        jnp.where(state.coupling < 0, 0.0, 1.0 - 2.0 * jnp.minimum(state.coupling, 1.0)),  # 1 for a sum
     )
     return jnp.stack(features)
 

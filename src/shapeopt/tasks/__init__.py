@@ -2,6 +2,7 @@
 
 from .ackley import Ackley
 from .base import AbstractFamily, AbstractTask, StartLaw, cube, draw_start
+from .blend import Blend, BlendTask
 from .classic import DixonPrice, Quadratic, Rosenbrock
 from .control import Control, ControlTask
 from .landscapes import AbstractDrawnLandscape, LandscapeFamily
@@ -13,19 +14,22 @@ from .plants import DoubleIntegrator, Navigation, Pendulum
 from .published import AbstractProblem, PublishedFamily
 from .rastrigin import Rastrigin
 from .shifted import AbstractLandscape, ShiftedTask
-from .split import HELD_OUT, TRAINING
+from .split import HELD_OUT, TRAINING, VALIDATION
 from .table import FAMILIES, make_family
 
 __all__ = [
     "FAMILIES",
     "HELD_OUT",
     "TRAINING",
+    "VALIDATION",
     "AbstractDrawnLandscape",
     "AbstractFamily",
     "AbstractLandscape",
     "AbstractProblem",
     "AbstractTask",
     "Ackley",
+    "Blend",
+    "BlendTask",
     "Control",
     "ControlTask",
     "DixonPrice",

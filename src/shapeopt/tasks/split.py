@@ -24,6 +24,8 @@ TRAINING: tuple[str, ...] = (
     "curve_fit",
     "planted_spins",
 )
+# Of those, what is never trained on: by these the best weights of a training run are chosen.
+VALIDATION: tuple[str, ...] = ("levy", "pendulum", "funnels", "sparse_coupling")
 HELD_OUT: tuple[str, ...] = (
     "griewank",
     "salomon",

@@ -15,13 +15,15 @@ from jax.sharding import Mesh
 from jaxtyping import PRNGKeyArray
 
 from ..core.attribute import built, load_attribute
-from ..policy.find import find_policy
+from ..policy.find import stored_policy
 from ..policy.paper import PaperPolicy
+from ..policy.universal import UniversalPolicy
 from ..policy.weights import cast_policy
 from ..tasks import AbstractFamily, StartLaw, make_family
 from .curriculum import Curriculum, Grade, grades_of
 from .estimators import AbstractEstimator, Backpropagation, EvolutionStrategy, Reuse
 from .losses import OUTCOME_WEIGHTS, PAPER_WEIGHTS
+from .mixture import MIXTURES
 from .phases import Part, Plan
 from .sensing import Sensing
 
@@ -58,7 +60,7 @@ class TrainConfig:
     Departs from the paper: it gives neither a length of phase II nor learning rates, clipping, or a rule to stop.
     """
 
-    family: str = "rastrigin"  # a name, or package.module:Attribute
+    family: str = "rastrigin"  # a name, package.module:Attribute, or for a universal policy one of MIXTURES
     dimension: int = 2
     law: StartLaw = StartLaw.PAPER
     rotated: bool | None = None
@@ -123,13 +125,24 @@ class TrainConfig:
     def grade(self, epoch: int) -> Grade:
         """How hard the tasks of an epoch are; before the first epoch it is -1."""
         progress = max(epoch, 0) / max(self.epochs, 1)
-        full = Grade(math.inf, self.family, self.law, self.sigma, self.directions)
+        if self.family in MIXTURES:
+            return MIXTURES[self.family].grade(max(epoch, 0), self.seed)
+        full = Grade(
+            math.inf, self.family, self.law, self.sigma, self.directions, self.dimension, self.rotated, self.readings
+        )
         return next(grade for grade in grades_of(self.curriculum, full) if progress < grade.until)
+
+    @property
+    def validation_grades(self) -> tuple[tuple[Grade, int], ...]:
+        """The tasks on which policies are compared, and the readings of a run there."""
+        if self.family in MIXTURES:
+            return tuple((grade, grade.readings) for grade in MIXTURES[self.family].validated)
+        return ((self.grade(self.epochs), self.validation_readings),)
 
     def make_family(self, grade: Grade) -> AbstractFamily:
         """The family of a grade; one of a user's own has its own dimension and starts."""
         if ":" not in grade.family:
-            return make_family(grade.family, self.dimension, grade.law, self.rotated, self.varied)
+            return make_family(grade.family, grade.dimension, grade.law, grade.rotated, self.varied)
         found = load_family(grade.family)
         if found.dimension != self.dimension:
             raise ValueError(f"`dimension` must be {found.dimension}, that of {grade.family}; got {self.dimension}.")
@@ -140,8 +153,13 @@ class TrainConfig:
             return EvolutionStrategy(sigma=self.noise_scale, pairs=self.pairs, reuse=self.reuse, clip=self.clip)
         return Backpropagation(self.clip)
 
-    def make_policy(self, key: PRNGKeyArray) -> PaperPolicy:
+    def make_policy(self, key: PRNGKeyArray) -> PaperPolicy | UniversalPolicy:
         """The policy before the first update."""
+        if self.start is not None and isinstance(found := stored_policy(self.start), UniversalPolicy):
+            self._require_heads_only()
+            return cast_policy(replace(found, controller=found.pruned().controller), self.precision.value)
+        if self.family in MIXTURES:
+            raise ValueError(f"`start` must be a universal policy for the family {self.family!r}; got {self.start!r}.")
         fresh = PaperPolicy.create(
             self.dimension,
             key,
@@ -154,13 +172,24 @@ class TrainConfig:
         )
         return fresh if self.start is None else cast_policy(_like(fresh, self.start), self.precision.value)
 
+    def _require_heads_only(self) -> None:
+        """Raise unless the schedule is one for a universal policy."""
+        for name in ("controller_pretrain", "planner_pretrain", "controller_updates"):
+            if getattr(self, name):
+                raise ValueError(f"`{name}` must be 0 for a universal policy; got {getattr(self, name)}.")
+        if self.estimator is not Estimation.EVOLUTION:
+            raise ValueError(f"`estimator` must be evolution for a universal policy; got {self.estimator.value}.")
+
     def plan(self, epoch: int, family: AbstractFamily | None = None, mesh: Mesh | None = None) -> Plan:
         """The updates of an epoch; `family` replaces the one that the configuration names."""
-        grade = self.grade(epoch)
+        return self.plan_of(self.grade(epoch), family, mesh)
+
+    def plan_of(self, grade: Grade, family: AbstractFamily | None = None, mesh: Mesh | None = None) -> Plan:
+        """The updates on tasks of a grade."""
         return Plan(
             family=self.make_family(grade) if family is None else family,
             batch=self.batch,
-            readings=self.readings,
+            readings=grade.readings,
             windows=self.windows,
             sensing=Sensing(grade.sigma, grade.directions),
             estimator=self.make_estimator(),
@@ -187,7 +216,7 @@ def load_family(name: str) -> AbstractFamily:
 
 def _like(fresh: PaperPolicy, name: str) -> PaperPolicy:
     """The policy called `name`, which must have the settings of `fresh`; its precision may be another."""
-    found = find_policy(name)
+    found = stored_policy(name)
     if not isinstance(found, PaperPolicy):
         raise ValueError(f"`start` must be a paper policy; {name!r} is of the kind {getattr(found, 'kind', '?')!r}.")
     theirs, ours = found.settings, fresh.settings
@@ -234,7 +263,28 @@ def _presets() -> Mapping[str, TrainConfig]:
         )
         for d, epochs, readings, batch in SMALL_SPECS
     }
-    return MappingProxyType(paper | small)
+    universal = TrainConfig(
+        family="mixture",
+        start="universal",
+        batch=16,
+        pairs=8,
+        controller_pretrain=0,
+        planner_pretrain=0,
+        controller_updates=0,
+        joint_updates=1,
+        joint_rate=0.3,
+        epochs=96,
+        decay=True,
+        estimator=Estimation.EVOLUTION,
+        noise_scale=3.0,
+        trained=Part.GAINS,
+        precision=Precision.DOUBLE,
+        validation_tasks=256,
+        validate_every=24,
+        patience=100,
+        checkpoint_every=12,
+    )
+    return MappingProxyType(paper | small | {"universal": universal})
 
 
 def write_toml(path: Path, config: TrainConfig) -> None:

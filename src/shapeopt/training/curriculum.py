@@ -11,13 +11,16 @@ from ..tasks import StartLaw
 
 @dataclass(frozen=True)
 class Grade:
-    """How hard tasks are up to the share `until` of the epochs: family, starts, sensing."""
+    """How hard tasks are up to the share `until` of the epochs: family, starts, sensing, size."""
 
     until: float
     family: str
     law: StartLaw
     sigma: float
     directions: int
+    dimension: int
+    rotated: bool | None
+    readings: int
 
 
 class Curriculum(Enum):

@@ -39,7 +39,8 @@ class Part(Enum):
     """What phase III trains."""
 
     ALL = "all"
-    GAINS = "gains"  # what the networks' heads share over coordinates; some fifty numbers, whatever the dimension
+    GAINS = "gains"  # what the networks' heads share over coordinates; some fifty numbers, whatever the dimension. Of a
+    # universal policy: what its planner says whatever it sees
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class Phases:
         self._adams = {
             CONTROLLER: optax.adam(plan.controller_rate),
             PLANNER: optax.adam(plan.planner_rate),
-            JOINT: optax.adam(_falling(plan.joint_rate, plan.decay)),
+            JOINT: optax.adam(falling(plan.joint_rate, plan.decay)),
         }
         self.init = compiled(plan.mesh, self._init)
         self.teach_controller = compiled(plan.mesh, self._teach_controller)
@@ -251,7 +252,7 @@ def make_phases(plan: Plan, static: PyTree) -> Phases:
 _shared_phases = functools.lru_cache(maxsize=16)(Phases)
 
 
-def _falling(rate: float, updates: int | None) -> float | optax.Schedule:
+def falling(rate: float, updates: int | None) -> float | optax.Schedule:
     return rate if updates is None else optax.cosine_decay_schedule(rate, updates, LAST_SHARE)
 
 

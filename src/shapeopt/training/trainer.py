@@ -23,6 +23,7 @@ import jax
 from jaxtyping import PRNGKeyArray, PyTree
 
 from ..policy.paper import PaperPolicy
+from ..policy.universal import UniversalPolicy
 from ..policy.weights import save_policy
 from ..tasks import AbstractFamily
 from . import parallel
@@ -30,6 +31,8 @@ from .checkpoint import CheckpointError, read_progress, replace_file, restore, s
 from .command import differences, remake
 from .config import Precision, TrainConfig, to_plain, write_toml
 from .curriculum import Grade
+from .heads import HeadPhases, make_head_phases
+from .mixture import MIXTURES, Mixture, in_words
 from .phases import Learner, Outcome, Phases, make_phases, split_policy
 
 CONTROLLER, PLANNER, JOINT = "controller", "planner", "joint"
@@ -77,7 +80,7 @@ class Tally:
 class Trained(NamedTuple):
     """The best policy on validation, its card, and the last learner."""
 
-    policy: PaperPolicy
+    policy: PaperPolicy | UniversalPolicy
     card: dict[str, Any]
     learner: Learner
 
@@ -99,7 +102,7 @@ def schedule(config: TrainConfig) -> Iterator[Update]:
             index += 1
 
 
-def untrained(config: TrainConfig) -> PaperPolicy:
+def untrained(config: TrainConfig) -> PaperPolicy | UniversalPolicy:
     """The policy with which a run of `config` begins."""
     return config.make_policy(jax.random.fold_in(jax.random.key(config.seed), POLICY_STREAM))
 
@@ -141,10 +144,10 @@ class _Run:
         parallel.check_agreement("config", str(to_plain(config)))
         self.key = jax.random.key(config.seed)
         self.tally, self.began = Tally(), time.perf_counter()
-        self._made: dict[Grade, Phases] = {}
+        self._made: dict[Grade, Phases | HeadPhases] = {}
         self.checkpoint, self.log = folder / "checkpoint.safetensors", folder / "log.jsonl"
         params, self.static = split_policy(untrained(config))
-        phases = self._phases(-1)
+        phases = self._phases(config.grade(-1))
         if self.writes:
             folder.mkdir(parents=True, exist_ok=True)
         stored = self.checkpoint.read_bytes() if self.writes and self.checkpoint.exists() else None
@@ -182,25 +185,20 @@ class _Run:
         return Trained(policy, card, parallel.at_hand(self.learner))
 
     def _step(self, update: Update) -> Outcome:
-        phases = self._phases(update.epoch)
+        phases = self._phases(self.config.grade(update.epoch))
         if update.epoch > 0 and self.config.grade(update.epoch) != self.config.grade(update.epoch - 1):
             self._change_grade(phases, update)
         key = jax.random.fold_in(self._stream(UPDATE_STREAM), update.number)
-        apply = {
-            CONTROLLER: phases.teach_controller,
-            PLANNER: phases.teach_planner,
-            JOINT: phases.train_jointly,
-        }[update.phase]
-        self.learner, outcome = apply(self.learner, key)
+        self.learner, outcome = _applied(phases, update.phase)(self.learner, key)
         outcome = jax.device_get(outcome)
         self.tally.updates, self.tally.calls = update.number + 1, self.tally.calls + float(outcome.calls)
         self._write({"update": update.number, "phase": update.phase, "epoch": update.epoch, **_numbers(outcome)})
         return outcome
 
-    def _change_grade(self, phases: Phases, update: Update) -> None:
+    def _change_grade(self, phases: Phases | HeadPhases, update: Update) -> None:
         """Runs that an estimator holds end with their tasks, at the first update of a new grade."""
         first = next(u.number for u in schedule(self.config) if u.epoch == update.epoch)
-        if update.number == first:
+        if update.number == first and self.learner.estimator is not None:
             fresh = phases.init(self.learner.params, self._stream(ESTIMATOR_STREAM)).estimator
             self.learner = self.learner._replace(estimator=fresh)
 
@@ -216,18 +214,20 @@ class _Run:
 
     def _validate(self, updates: int) -> None:
         config, tally = self.config, self.tally
-        plan_of_the_end = self._phases(config.epochs)
-        key = self._stream(VALIDATION_STREAM)
-        score = float(
-            plan_of_the_end.evaluate(self.learner.params, key, config.validation_tasks, config.validation_readings)
-        )
+        key, params, tasks = self._stream(VALIDATION_STREAM), self.learner.params, config.validation_tasks
+        scores = [
+            float(self._phases(grade).evaluate(params, key, tasks, readings))
+            for grade, readings in config.validation_grades
+        ]
+        score = sum(scores) / len(scores)
         better = score < tally.best
         tally.stale = 0 if better else tally.stale + 1
         if better:
             tally.best, self.best = score, self.learner.params
         tally.stopped = tally.stale >= config.patience
         tally.curve = (*tally.curve, (updates, score))
-        self._write({"update": updates, "validation": score, "best": tally.best})
+        each = {"each": scores} if len(scores) > 1 else {}
+        self._write({"update": updates, "validation": score, "best": tally.best} | each)
 
     def _tell(self, update: Update, outcome: Outcome, total: int, rate: float) -> bool:
         """Whether the onlooker asks to stop."""
@@ -271,11 +271,7 @@ class _Run:
 
     def _card(self) -> dict[str, Any]:
         config, tally = self.config, self.tally
-        plan = config.plan(config.epochs, self.family)
-        return {
-            "family": plan.family.name,
-            "dimension": config.dimension,
-            "protocol": {"law": config.law.value, "readings": config.readings},
+        return self._tasks() | {
             "schedule": to_plain(config),
             "updates": tally.updates,
             "stopped_early": tally.stopped,
@@ -286,19 +282,38 @@ class _Run:
             "validation_tasks": config.validation_tasks,
             "validation": [list(point) for point in tally.curve],
             "best_validation": tally.best,
-            "command": remake(config) if self.family is None else f"training.train(config, folder, {plan.family!r})",
+            "command": remake(config) if self.family is None else f"training.train(config, folder, {self.family!r})",
             "devices": jax.device_count(),
             "versions": {name: version(name) for name in PACKAGES} | {"python": platform.python_version()},
         }
 
-    def _phases(self, epoch: int) -> Phases:
-        grade = self.config.grade(epoch)
+    def _tasks(self) -> dict[str, Any]:
+        """What the card says of the tasks."""
+        config = self.config
+        if self.family is None and config.family in MIXTURES:
+            sorts = MIXTURES[config.family]
+            listed = {name: [in_words(grade) for grade in getattr(sorts, name)] for name in Mixture._fields}
+            return {"family": config.family, "dimension": None} | listed
+        plan = config.plan(config.epochs, self.family)
+        protocol = {"law": config.law.value, "readings": config.readings}
+        return {"family": plan.family.name, "dimension": config.dimension, "protocol": protocol}
+
+    def _phases(self, grade: Grade) -> Phases | HeadPhases:
         if grade not in self._made:
-            self._made[grade] = make_phases(self.config.plan(epoch, self.family, self.mesh), self.static)
+            plan = self.config.plan_of(grade, self.family, self.mesh)
+            make = make_head_phases if isinstance(self.static, UniversalPolicy) else make_phases
+            self._made[grade] = make(plan, self.static)
         return self._made[grade]
 
     def _stream(self, number: int) -> PRNGKeyArray:
         return jax.random.fold_in(self.key, number)
+
+
+def _applied(phases: Phases | HeadPhases, phase: str) -> Any:
+    """The update of a phase; a universal policy has the last alone."""
+    if phase == JOINT or isinstance(phases, HeadPhases):
+        return phases.train_jointly
+    return phases.teach_controller if phase == CONTROLLER else phases.teach_planner
 
 
 def _numbers(outcome: Outcome) -> dict[str, Any]:
