@@ -160,6 +160,8 @@ def of_minimize(config: Config) -> Iterator[Row]:
 
 def of_rollouts(config: Config) -> Iterator[Row]:
     box, keys = Box.around(LOWER, UPPER), jax.random.split(jax.random.key(0), config.seeds)
+    # Each run has its own start: runs that are all alike would be evaluated as one.
+    starts = np.random.default_rng(0).uniform(LOWER, UPPER, (config.seeds, LOWER.size))
     universal = {"universal": lambda: ShapeOptimizer(find_policy("universal"), record_energy=False)}
     ours = universal | {name: (lambda name=name: make_baseline(name, "rastrigin")) for name in BASELINES}
     for method in config.methods or ours:
@@ -169,12 +171,12 @@ def of_rollouts(config: Config) -> Iterator[Row]:
             optimizer = ours[method]()
             for budget in config.budgets:
 
-                def one(key, optimizer=optimizer, oracle=oracle, budget=budget):
-                    trace = rollout(optimizer, oracle, START, box, budget, key)
+                def one(key, start, optimizer=optimizer, oracle=oracle, budget=budget):
+                    trace = rollout(optimizer, oracle, start, box, budget, key)
                     return trace.end.oracle.calls, trace.best.value  # nothing would be evaluated for the calls alone
 
                 counter.count = counter.outside = 0
-                calls = np.asarray(jax.jit(jax.vmap(one))(keys)[0])
+                calls = np.asarray(jax.jit(jax.vmap(one))(keys, starts)[0])
                 each, rest = divmod(counter.count, config.seeds)
                 agrees = bool(np.all(calls == each)) and rest == 0
                 over = -(-counter.count // config.seeds) - budget
