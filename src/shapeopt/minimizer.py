@@ -79,7 +79,7 @@ def minimize(
         call_timeout: seconds that one call may take. `fun` is then called in a process of its own, with NumPy arrays,
             and must be something that another process can import; a call that takes longer is ended with all that it
             started, and raises a TimeoutError, to which `on_error` applies.
-        stages: keep what shaped each stage in `result.stages` (anchor, kappa, remembered basins).
+        stages: keep what shaped each stage in `result.stages` (q_bar, kappa, remembered basins).
         report: a folder in which a page about the run is written at its end, to be opened in a browser; needs the extra
             `report`. `fun` is not called for it.
 

@@ -149,7 +149,7 @@ def test_the_shaped_landscape_is_the_true_one_and_what_the_stage_added(plane, sh
     stage = result.stages[k]
     x = np.array([0.5, -2.0])
     added = shown.evaluate("([k, x]) => shaping(D.stages[k], x[0], x[1])", [k, x.tolist()])
-    np.testing.assert_allclose(added, 0.5 * stage.kappa * np.sum(((x - stage.anchor) / stage.scale) ** 2), rtol=1e-4)
+    np.testing.assert_allclose(added, 0.5 * stage.kappa * np.sum(((x - stage.q_bar) / stage.scale) ** 2), rtol=1e-4)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -41,7 +41,7 @@ def test_an_escape_ends_where_the_pull_of_its_anchor_balances_the_force(plane):
     for stage in jumps:
         row = calls.index(stage.call)
         force = jax.grad(task)(jnp.asarray(result.trace.x[row])) * stage.scale
-        pull = stage.kappa * (stage.anchor - result.trace.x[row + 1]) / stage.scale
+        pull = stage.kappa * (stage.q_bar - result.trace.x[row + 1]) / stage.scale
         inside = np.abs(result.trace.x[row + 1]) < 5  # a bound may stop it
         np.testing.assert_allclose(pull[inside], np.asarray(force)[inside], rtol=1e-8, atol=1e-8 * stage.kappa)
 
@@ -54,7 +54,7 @@ def test_stages_are_the_same_compiled_and_stepped():
     )
     assert [stage.mode for stage in stepped.stages][:3] == [stage.mode for stage in compiled.stages][:3]
     for one, other in zip(stepped.stages[:3], compiled.stages[:3], strict=True):
-        np.testing.assert_allclose(one.anchor, other.anchor, rtol=1e-6)
+        np.testing.assert_allclose(one.q_bar, other.q_bar, rtol=1e-6)
         np.testing.assert_allclose(one.kappa, other.kappa, rtol=1e-6)
 
 
@@ -66,7 +66,7 @@ def test_stages_events_and_trace_of_a_watched_swarm_tell_one_story():
     assert len(result.stages) > 3
     for stage in result.stages:
         row, event = list(trace.calls).index(stage.call), events[stage.call]
-        np.testing.assert_allclose(stage.anchor, event.anchor, rtol=1e-12)
+        np.testing.assert_allclose(stage.q_bar, event.anchor, rtol=1e-12)
         np.testing.assert_array_equal(trace.x[row + 2], event.next_x)
 
 
@@ -88,7 +88,7 @@ def test_memory_and_barrier_of_a_stage_give_the_potential_that_acted():
 def shaped(stage, x):
     """U_shp of a stage as `result.stages` describes it (eq. dp_stage_potential_discrete)."""
     square = lambda centre: np.sum(((x - centre) / stage.scale) ** 2)  # noqa: E731
-    total = 0.5 * stage.kappa * square(stage.anchor)
+    total = 0.5 * stage.kappa * square(stage.q_bar)
     total += sum(height * np.exp(-0.5 * square(point) / width**2) for point, height, width in stage.memory)
     bumps = (height * max(0, 1 - square(point) / width**2) ** 2 for point, height, width in stage.barrier)
     return total + sum(bumps)

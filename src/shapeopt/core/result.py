@@ -164,7 +164,7 @@ def list_stages(record: RunRecord, box: Any, particles: int) -> list[Result] | N
     rows = zip(calls[begun].tolist(), modes, anchors, kappas, memory, barrier, strict=True)
     return [
         Result(
-            call=call, mode=MODE_NAMES[mode], anchor=anchor, kappa=kappa, memory=near, barrier=barred, scale=box.scale
+            call=call, mode=MODE_NAMES[mode], q_bar=anchor, kappa=kappa, memory=near, barrier=barred, scale=box.scale
         )
         for call, mode, anchor, kappa, near, barred in rows
     ]

@@ -184,7 +184,7 @@ def _stage(view: View, stage: Mapping[str, Any]) -> dict[str, Any]:
         "call": stage["call"],
         "mode": stage["mode"],
         "kappa": numbers(stage["kappa"]),
-        "anchor": _placed(view, stage["anchor"]),
+        "anchor": _placed(view, stage["q_bar"]),
         "memory": centres(stage["memory"]),
         "barrier": centres(stage["barrier"]),
     }
