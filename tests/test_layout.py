@@ -26,7 +26,8 @@ ORDER = (
     ("plots",),
     ("theory",),
     ("report",),
-    ("minimizer", "asktell", "adapters"),
+    ("minimizer", "asktell"),
+    ("adapters",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

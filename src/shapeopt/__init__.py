@@ -3,23 +3,27 @@
 Names load when they are first used, so that the command line starts without JAX.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .adapters.hopping import basinhopping
+    from .adapters.scipy import scipy_method
     from .asktell import Shape
     from .minimizer import minimize
 
 __version__ = "0.1.0"
-__all__ = ["Shape", "__version__", "minimize"]
+__all__ = ["Shape", "__version__", "basinhopping", "minimize", "scipy_method"]
+
+_HOMES = {
+    "Shape": ".asktell",
+    "basinhopping": ".adapters.hopping",
+    "minimize": ".minimizer",
+    "scipy_method": ".adapters.scipy",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "minimize":
-        from .minimizer import minimize
-
-        return minimize
-    if name == "Shape":
-        from .asktell import Shape
-
-        return Shape
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name], __name__), name)
     raise AttributeError(f"module 'shapeopt' has no attribute {name!r}")

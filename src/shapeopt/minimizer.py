@@ -12,7 +12,16 @@ import numpy as np
 from .core import Reading, Status
 from .core.problem import Layout, Problem, read_problem
 from .core.result import Result
-from .oracles import AbstractOracle, AdjointOracle, BudgetExhausted, ExactOracle, HostDifferences, HostOracle
+from .oracles import (
+    SCHEMES,
+    AbstractOracle,
+    AdjointOracle,
+    BudgetExhausted,
+    ExactOracle,
+    FiniteDifferences,
+    HostDifferences,
+    HostOracle,
+)
 from .policy import AbstractPolicy, find_policy
 from .run import STRETCH, Run, prefer_prompt_dispatch
 from .tasks import AbstractTask
@@ -26,7 +35,7 @@ def minimize(
     *,
     bounds: Any = None,
     budget: int = 500,
-    jac: bool | Callable[..., Any] | None = None,
+    jac: bool | str | Callable[..., Any] | None = None,
     noise: float | None = None,
     policy: str | AbstractPolicy = "universal",
     num_starts: int = 1,
@@ -46,7 +55,8 @@ def minimize(
             uniformly inside `bounds`. Its dtype is the run's (float64 unless all of it is float32).
         bounds: (lower, upper), a sequence of pairs, a `scipy.optimize.Bounds`, or None. No query leaves them.
         budget: the hard cap on calls. A value with its gradient is one call; without gradients each probe is one.
-        jac: None (autodiff if `fun` computes with JAX, else value-only), True, or a callable that returns the gradient.
+        jac: None (autodiff if `fun` computes with JAX, else value-only), True, a callable that returns the gradient, or
+            "2-point", "3-point" or "cs": finite differences as SciPy names them, each value a call.
         noise: standard deviation of the gradient's noise; None lets the readings tell.
         policy: a shipped name, a path to a weights file, or a policy.
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0.
@@ -64,11 +74,11 @@ def minimize(
 
     Returns a SciPy `OptimizeResult` (x, fun, success, status, message, nfev, njev, nit) with `minima` (distinct basins:
     x, fun, visits), `events` (one entry for each stage that ended: call, particle, stage, mode, cause, the values with
-    which it began (`before`) and ended (`value`), best, whether memory was written (`wrote`), the `anchor` of the stage
-    that follows, `next_x`, and how many of its port inputs were cut), `trace` (per reading: value, best, calls, mode,
-    and x where the run is not huge), `energy` (the ledger, one array a term) and `passivity` (allowance, energy
-    `injected` by the port and `dissipated` after each reading, and the calls after an input was `cut`; None if nobody
-    watched).
+    which it began (`before`) and ended (`value`), where it ended (`x`), best, whether memory was written (`wrote`), the
+    `anchor` of the stage that follows, `next_x`, and how many of its port inputs were cut), `trace` (per reading: value,
+    best, calls, mode, and x where the run is not huge), `energy` (the ledger, one array a term) and `passivity`
+    (allowance, energy `injected` by the port and `dissipated` after each reading, and the calls after an input was
+    `cut`; None if nobody watched).
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
@@ -132,7 +142,7 @@ def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise
 
 def _drive(fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
     """Learn from the first reading whether the objective traces; then the compiled or the stepped loop."""
-    traceable = _attempt(lambda: host.first_reading(run.x), on_error)
+    traceable = not isinstance(jac, str) and _attempt(lambda: host.first_reading(run.x), on_error)
     if traceable:
         oracle = _traceable_oracle(fun, jac, run.problem.layout)
         if _traces(oracle, run):
@@ -231,12 +241,14 @@ def _raveled(gradient: Any, x: Any) -> Any:
 
 def _host_oracle(fun: Any, jac: Any, problem: Problem, run: Run) -> HostOracle:
     layout = problem.layout
+    scheme = FiniteDifferences(jac, problem.lower, problem.upper) if jac in SCHEMES else None
+    jac = None if scheme is not None else jac
     if not callable(fun) or (jac is not None and jac is not True and not callable(jac)):
         return HostOracle(fun, problem.x0, jac)  # raises with the argument's name
     if not layout.flat:
         flat = _Flat(fun, layout) if jac is None else _FlatPair(fun, None if jac is True else jac, layout)
         fun, jac = flat, None if jac is None else True
-    differences = HostDifferences.for_budget(problem.lower, problem.upper, run.budget, run.seed)
+    differences = scheme or HostDifferences.for_budget(problem.lower, problem.upper, run.budget, run.seed)
     return HostOracle(fun, problem.x0, jac, differences=differences, limit=run.budget)
 
 

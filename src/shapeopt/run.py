@@ -83,7 +83,7 @@ class Run:
             self._points = np.atleast_2d(jax.device_get(x))
         self._first = self._points
         outward = jax.device_get(self.box).outward
-        self.log = EventLog(self.particles, _writes(policy), outward, problem.layout.restore)
+        self.log = EventLog(self._first, _writes(policy), outward, problem.layout.restore)
         self._shown = 0  # entries of the log that a callback has seen
         self._stepper: Stepper | None = None
         self._round: list[Reading] = []

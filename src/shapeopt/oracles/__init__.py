@@ -2,6 +2,7 @@
 
 from .base import AbstractOracle, Objective, OracleState
 from .exact import AdjointOracle, ExactOracle
+from .finite_differences import SCHEMES, FiniteDifferences
 from .host import BudgetExhausted, HostOracle, probe_traceable
 from .host_differences import HostDifferences
 from .minibatch import MinibatchOracle
@@ -12,6 +13,7 @@ from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
 
 __all__ = [
     "ORACLES",
+    "SCHEMES",
     "AbstractNoise",
     "AbstractOracle",
     "AdditiveNoise",
@@ -19,6 +21,7 @@ __all__ = [
     "BudgetExhausted",
     "CoordinateDifferenceOracle",
     "ExactOracle",
+    "FiniteDifferences",
     "HeavyTailedNoise",
     "HostDifferences",
     "HostOracle",

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core import Reading
 from .checks import host_gradient, host_scalar, split_pair
+from .finite_differences import FiniteDifferences
 from .host_differences import HostDifferences
 
 
@@ -55,7 +56,7 @@ class HostOracle:
         x_like: Any,
         jac: bool | Callable[[Any], Any] | None = None,
         *,
-        differences: HostDifferences | None = None,
+        differences: HostDifferences | FiniteDifferences | None = None,
         limit: int | None = None,
     ) -> None:
         if not callable(fun):
@@ -125,9 +126,12 @@ class HostOracle:
         self.calls += 1
         return self._checked(self._answer(x), x)
 
-    def _value(self, x: np.ndarray) -> float:
+    def _value(self, x: np.ndarray) -> Any:
         self.calls += 1
-        value = host_scalar(self.fun(x.copy()), "fun")
+        answer = self.fun(x.copy())
+        if np.iscomplexobj(x):  # a complex step, which is no place in the domain
+            return complex(np.asarray(answer).reshape(()))
+        value = host_scalar(answer, "fun")
         self._note(x, value)
         return value
 
