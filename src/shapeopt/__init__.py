@@ -7,15 +7,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .adapters.command import Command
     from .adapters.hopping import basinhopping
     from .adapters.scipy import scipy_method
     from .asktell import Shape
     from .minimizer import minimize
 
 __version__ = "0.1.0"
-__all__ = ["Shape", "__version__", "basinhopping", "minimize", "scipy_method"]
+__all__ = ["Command", "Shape", "__version__", "basinhopping", "minimize", "scipy_method"]
 
 _HOMES = {
+    "Command": ".adapters.command",
     "Shape": ".asktell",
     "basinhopping": ".adapters.hopping",
     "minimize": ".minimizer",

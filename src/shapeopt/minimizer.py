@@ -75,8 +75,8 @@ def minimize(
     Returns a SciPy `OptimizeResult` (x, fun, success, status, message, nfev, njev, nit) with `minima` (distinct basins:
     x, fun, visits), `events` (one entry for each stage that ended: call, particle, stage, mode, cause, the values with
     which it began (`before`) and ended (`value`), where it ended (`x`), best, whether memory was written (`wrote`), the
-    `anchor` of the stage that follows, `next_x`, and how many of its port inputs were cut), `trace` (per reading: value,
-    best, calls, mode, and x where the run is not huge), `energy` (the ledger, one array a term) and `passivity`
+    `anchor` of the stage that follows, `next_x`, and how many of its port inputs were cut), `trace` (per reading:
+    value, best, calls, mode, and x where the run is not huge), `energy` (the ledger, one array a term) and `passivity`
     (allowance, energy `injected` by the port and `dissipated` after each reading, and the calls after an input was
     `cut`; None if nobody watched).
     """

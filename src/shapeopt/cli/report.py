@@ -82,10 +82,10 @@ def subject_of(about: Mapping[str, Any], result: Mapping[str, Any], task: Any) -
 
 
 def _task_of(about: Mapping[str, Any]) -> Any:
-    """The family's task that a run was on, drawn again; None for a user's function, which is not even imported."""
+    """The family's task that a run was on, drawn again; None for a user's function or program."""
     from .objective import make_task
 
-    if ":" in about["objective"]:
+    if ":" in about["objective"] or "command" in about:
         return None
     settings = (about[name] for name in ("objective", "dimension", "law", "rotated", "varied", "seed"))
     return make_task(*settings).fun
