@@ -21,6 +21,8 @@ from .oracles import (
     FiniteDifferences,
     HostDifferences,
     HostOracle,
+    Rows,
+    fetch_round,
 )
 from .policy import AbstractPolicy, find_policy
 from .run import STRETCH, Run, prefer_prompt_dispatch
@@ -39,6 +41,7 @@ def minimize(
     noise: float | None = None,
     policy: str | AbstractPolicy = "universal",
     num_starts: int = 1,
+    batched: bool = False,
     port_allowance: float | None = None,
     seed: int = 0,
     callback: Callback | None = None,
@@ -60,6 +63,8 @@ def minimize(
         noise: standard deviation of the gradient's noise; None lets the readings tell.
         policy: a shipped name, a path to a weights file, or a policy.
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0.
+        batched: `fun` (and `jac`) answer many points at once: they get (n, d) and return n values (or n gradients).
+            Each point is a call. The starts, and the probes around them where there are no gradients, come together.
         port_allowance: how much energy a policy's port may feed in, as a multiple of what was dissipated so far; an
             input that would pass it is cut. None: nobody watches; infinity: watched, and never cut.
         seed: all randomness follows from it.
@@ -89,9 +94,11 @@ def minimize(
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
     kept = stages or folder is not None
     run = Run(find_policy(policy, noise), problem, budget, int(seed), num_starts, port_allowance, kept)
-    host = _host_oracle(fun, jac, problem, run)
+    rows = _rows(fun, jac, problem.layout) if batched else []
+    asked, slope = (rows[0] if rows else fun), (rows[1] if len(rows) > 1 else jac)
+    host = _host_oracle(asked, slope, problem, run)
     try:
-        status = _drive(fun, jac, run, host, callback, on_error)
+        status = _drive(asked, slope, run, host, callback, on_error, rows)
     except (Exception, KeyboardInterrupt) as error:
         run.saw(host.best_x, host.best_value, host.calls)
         error.shapeopt_result = run.result(Status.FAILED)  # type: ignore[union-attr]
@@ -140,7 +147,9 @@ def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise
     write_run_report(folder, result, subject)
 
 
-def _drive(fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
+def _drive(
+    fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]
+) -> Status:
     """Learn from the first reading whether the objective traces; then the compiled or the stepped loop."""
     traceable = not isinstance(jac, str) and _attempt(lambda: host.first_reading(run.x), on_error)
     if traceable:
@@ -148,7 +157,7 @@ def _drive(fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | 
         if _traces(oracle, run):
             return _stretch(run, oracle, host.calls, callback)
         host.calls += 1  # the objective was begun on a tracer, so it counts
-    return _step(run, host, callback, on_error)
+    return _step(run, host, callback, on_error, rows)
 
 
 def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | None) -> Status:
@@ -165,10 +174,12 @@ def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | 
     return Status.BUDGET_SPENT
 
 
-def _step(run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
-    """A host objective: one reading a time."""
+def _step(run: Run, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]) -> Status:
+    """A host objective: one reading a time; a vectorised one is asked for a whole round before."""
     read = host.read if on_error == "raise" else lambda x: _attempt(lambda: host.read(x), on_error)
     while True:
+        if rows and len(run.round) == run.particles:
+            fetch_round(rows, host, run.round)
         try:
             reading = read(run.x)
         except BudgetExhausted:
@@ -237,6 +248,18 @@ def _raveled(gradient: Any, x: Any) -> Any:
         return leaves[0].reshape(-1) if getattr(leaves[0], "size", None) == x.size else leaves[0]
     concatenate = np.concatenate if isinstance(x, np.ndarray) else jax.numpy.concatenate
     return concatenate([leaf.reshape(-1) for leaf in leaves])
+
+
+def _rows(fun: Any, jac: Any, layout: Layout) -> list[Rows]:
+    """A vectorised objective, and its gradient where that is a function of its own."""
+    if not layout.flat:
+        raise ValueError("`x0` must be a flat array where `batched` is True.")
+    if isinstance(jac, str):
+        raise ValueError(f"`jac` must be None, True or a callable where `batched` is True; got {jac!r}.")
+    for name, one in (("fun", fun), ("jac", jac)):
+        if not callable(one) and (name == "fun" or one not in (None, True)):
+            raise ValueError(f"`{name}` must be callable; got {one!r}.")
+    return [Rows(one) for one in (fun, jac) if callable(one)]
 
 
 def _host_oracle(fun: Any, jac: Any, problem: Problem, run: Run) -> HostOracle:

@@ -115,6 +115,11 @@ class Run:
         """The point to read next."""
         return self._points[len(self._round)]
 
+    @property
+    def round(self) -> np.ndarray:
+        """The points that are still to be read before the optimizer hears of them, `x` first; a row each."""
+        return self._points[len(self._round) :]
+
     def tell(self, reading: Reading, calls: int) -> None:
         """Take in a reading at `x` made on the host, after which `calls` calls are spent in all; moves `x`."""
         value = float(reading.value)

@@ -1,6 +1,7 @@
 """Oracles: the only things that know the objective. They answer readings, and they count."""
 
 from .base import AbstractOracle, Objective, OracleState
+from .batched import Rows, fetch_round
 from .exact import AdjointOracle, ExactOracle
 from .finite_differences import SCHEMES, FiniteDifferences
 from .host import BudgetExhausted, HostOracle, probe_traceable
@@ -31,6 +32,8 @@ __all__ = [
     "Objective",
     "OracleState",
     "Reader",
+    "Rows",
     "ValueOnlyOracle",
+    "fetch_round",
     "probe_traceable",
 ]

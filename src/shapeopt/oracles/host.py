@@ -105,10 +105,14 @@ class HostOracle:
         self._known = _Known(x, *self._checked(answer, x), self.calls - before)
         return bool(self.traceable)
 
+    def knows(self, x: np.ndarray) -> bool:
+        """Whether the value at x is there from `first_reading`, so that the next `read` at x does not ask for it."""
+        return self._known is not None and np.array_equal(self._known.x, x)
+
     def read(self, x: Any) -> Reading:
         """One reading at x, charged; value, gradient and cost are NumPy values of the oracle's dtype."""
         x = self._point(x)
-        known = self._known if self._known is not None and np.array_equal(self._known.x, x) else None
+        known = self._known if self.knows(x) else None
         self._admit(self._probe_calls + (self._asks_at_x and known is None))
         start = self.calls - (known.calls if known is not None else 0)
         self._known = None
