@@ -25,7 +25,18 @@ _HOMES = {
 }
 
 
+_ROOMS = ("optax", "torch")  # shapeopt.optax is shapeopt.adapters.optax
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    if name in _ROOMS:
+        try:
+            return importlib.import_module(f".adapters.{name}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            hint = f"shapeopt.{name} needs {name}; install shapeopt[{name}]."
+            raise ModuleNotFoundError(hint, name=name) from error
     raise AttributeError(f"module 'shapeopt' has no attribute {name!r}")
