@@ -25,7 +25,7 @@ _HOMES = {
 }
 
 
-_ROOMS = ("optax", "torch")  # shapeopt.optax is shapeopt.adapters.optax
+_ROOMS = ("nevergrad", "optax", "optuna", "torch")  # shapeopt.optax is shapeopt.adapters.optax
 
 
 def __getattr__(name: str) -> Any:
