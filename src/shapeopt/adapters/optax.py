@@ -117,10 +117,10 @@ def _side(bounds: Any, i: int, params: PyTree, dtype: Any) -> np.ndarray:
     if bounds is not None and not (isinstance(bounds, tuple | list) and len(bounds) == 2):
         raise ValueError(f"`bounds` must be None or a pair (lower, upper); got {bounds!r}.")
     side = (-np.inf, np.inf)[i] if bounds is None or bounds[i] is None else bounds[i]
-    leaves, treedef = jax.tree.flatten(params)
+    leaves, like = jax.tree.leaves(params), jax.tree.structure(params)  # type: list[Any], Any
     if np.ndim(side) == 0 and not isinstance(side, dict):
         sides: list[Any] = [side] * len(leaves)
-    elif jax.tree.structure(side) == treedef:
+    elif like == jax.tree.structure(side):
         sides = jax.tree.leaves(side)
     else:
         raise ValueError(f"`bounds` must be numbers or trees like the parameters; got {side!r}.")

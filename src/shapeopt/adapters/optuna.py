@@ -84,7 +84,7 @@ class ShapeSampler(BaseSampler):
             gradients=False,
             seed=self.seed,
         )
-        shape.tell(x0, _sign(study) * best.value)
+        shape.tell(x0, _sign(study) * study.best_value)
         return Flight(shape)
 
 

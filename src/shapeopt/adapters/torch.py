@@ -64,7 +64,7 @@ class Shape(torch.optim.Optimizer):
         super().add_param_group(param_group)
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Evaluate the closure at the parameters, and move them to where it is to be evaluated next."""
         if closure is None:
             raise ValueError("`closure` is missing; step(closure) needs the loss and its gradient.")
@@ -102,9 +102,8 @@ class Shape(torch.optim.Optimizer):
             leaves = [np.asarray(leaf) for leaf in state["leaves"]]
             if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in blank] or len(state["x"]) != self._x.size:
                 raise ValueError("`state_dict` must be of an optimizer with the same parameters and policy.")
-            cast = [leaf.view(b.dtype) if b.dtype == np.uint32 else leaf.astype(b.dtype) for leaf, b in
-                    zip(leaves, blank, strict=True)]  # fmt: skip
-            self._stepper = Stepper(self._optimizer, jax.tree.unflatten(treedef, cast))
+            brought = [_like(leaf, one.dtype) for leaf, one in zip(leaves, blank, strict=True)]
+            self._stepper = Stepper(self._optimizer, jax.tree.unflatten(treedef, brought))
         self.calls, self.budget, self.best = state["calls"], state["budget"], state["best"]
         self._best_x = state["best_x"].numpy().astype(self._dtype)
         self._place(state["x"].numpy().astype(self._dtype))
@@ -161,20 +160,35 @@ def minimize(
 
     `fun` sees tensors of x0's shape, dtype and device; so are `x` in the result and in its minima.
     """
-    like = {"dtype": x0.dtype, "device": x0.device}
+
+    def tensor(x: Any) -> torch.Tensor:
+        return torch.tensor(np.asarray(x), dtype=x0.dtype, device=x0.device)
 
     def pair(x: Any) -> tuple[float, np.ndarray]:
-        point = torch.tensor(np.asarray(x), **like).requires_grad_()
+        point = tensor(x).requires_grad_()
         value = fun(point)
         return value.item(), torch.autograd.grad(value, point)[0].detach().cpu().numpy()
 
-    start, settings = x0.detach().cpu().numpy(), {"budget": budget, "noise": noise, "policy": policy, "seed": seed}
     result = minimizer.minimize(
-        pair, start, bounds=bounds, jac=True, num_starts=num_starts, callback=callback, **settings
+        pair,
+        x0.detach().cpu().numpy(),
+        bounds=bounds,
+        budget=budget,
+        jac=True,
+        noise=noise,
+        policy=policy,
+        num_starts=num_starts,
+        seed=seed,
+        callback=callback,
     )
     for one in (result, *result.minima):
-        one.update(x=torch.tensor(one.x, **like))
+        one.update(x=tensor(one.x))
     return result
+
+
+def _like(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """What `_signed` made of an array of `dtype`, undone."""
+    return array.view(dtype) if dtype == np.uint32 else array.astype(dtype)
 
 
 def _signed(leaf: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from .host import HostOracle
+from .host_differences import HostDifferences
 
 
 class Rows:
@@ -63,7 +64,8 @@ def fetch_round(rows: list[Rows], oracle: HostOracle, points: np.ndarray) -> Non
     wanted: list[np.ndarray] = []
     for i, x in enumerate(points):
         asked = [] if i == 0 and oracle.knows(x) else [x]
-        asked += [] if oracle.jac is not None else list(oracle.differences.probes(x, oracle.readings + i))
+        if oracle.jac is None and isinstance(oracle.differences, HostDifferences):
+            asked += list(oracle.differences.probes(x, oracle.readings + i))
         left -= len(asked)
         if left < 0:
             break
