@@ -14,7 +14,7 @@ from .errors import UsageError, did_you_mean, raised_here, traceback_below
 from .interrupt import Interrupt
 from .objective import ImportFailed, Objective, UserFunction, make_command, make_function, make_task
 from .progress import Display, make_display
-from .record import check_writable, write_record
+from .record import STANDARD_OUTPUT, check_writable, write_record
 
 INTERRUPTED = "Stopped by Ctrl-C; the best point seen is returned."
 
@@ -59,7 +59,7 @@ class Minimize:
     events: bool = False
     """Print every event: which stage ended, why, from which value to which, and where the run went on."""
     json: Annotated[Path | None, _shown("PATH")] = None
-    """Write the whole result here."""
+    """Write the whole result here; - stands for the standard output, on which nothing else is then printed."""
     report: Annotated[Path | None, _shown("DIR")] = None
     """Write a page about the run into this folder, to be opened in a browser."""
     quiet: bool = False
@@ -123,7 +123,7 @@ class Minimize:
             _show_error(outcome.error, self.name)
         elif outcome.interrupted:
             print(f"shapeopt: stopped by Ctrl-C{'' if result else ' before the first reading'}", file=sys.stderr)
-        if result is not None:
+        if result is not None and self.json != STANDARD_OUTPUT:
             self._print(objective, result, outcome.seconds)
         return 1 if outcome.error is not None else 130 if outcome.interrupted else 0 if result.success else 1
 

@@ -9,6 +9,7 @@ import tyro
 
 from .environment import keep_compiled_code, one_thread_for_small_matrices
 from .errors import UsageError
+from .record import print_json
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Report:
     """Folders of records: only this protocol's."""
     alone: bool = False
     """Runs: let no other method try the same task."""
+    json: bool = False
+    """Print the page's path as JSON."""
 
     def run(self) -> int:
         keep_compiled_code()
@@ -36,7 +39,7 @@ class Report:
             page = self._bench(folder) if self.source.is_dir() else self._run(folder)
         except (ReportError, OSError) as error:
             raise UsageError(str(error)) from error
-        print(f"wrote {page}")
+        print_json({"page": str(page)}) if self.json else print(f"wrote {page}")
         return 0
 
     def _bench(self, folder: Path) -> Path:
