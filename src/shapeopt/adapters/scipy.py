@@ -58,7 +58,7 @@ def scipy_method(
     for name, given in (("hess", hess), ("hessp", hessp)):
         if given is not None:
             warnings.warn(f"Method scipy_method does not use `{name}`.", RuntimeWarning, stacklevel=3)
-    fun, jac = with_arguments(*unwrapped(fun, jac), args)
+    fun, jac = with_arguments(*unwrapped(fun, jac or None), args)
     start = np.atleast_1d(np.asarray(x0))
     start = start if start.dtype == np.float32 else start.astype(float)
     box, told = read_bounds(bounds, start.size), read_callback(callback)
