@@ -144,3 +144,28 @@ def test_an_exception_passes_with_what_was_learned():
 def test_wrong_constraints_are_named(constraint, words):
     with pytest.raises(ValueError, match=words):
         scipy_method(rosen, [0.5, 0], constraints=constraint)
+
+
+def test_a_known_hard_problem_is_solved_by_gradients_and_by_values():
+    """Hock and Schittkowski's problem 71: f* = 17.0140173."""
+
+    def fun(x):
+        x = np.asarray(x)
+        return float(x[0] * x[3] * (x[0] + x[1] + x[2]) + x[2])
+
+    def gradient(x):
+        return np.array([x[3] * (2 * x[0] + x[1] + x[2]), x[0] * x[3], x[0] * x[3] + 1, x[0] * (x[0] + x[1] + x[2])])
+
+    forms = {"bounds": [(1, 5)] * 4, "method": scipy_method}
+    forms["constraints"] = [NonlinearConstraint(np.prod, 25, np.inf), NonlinearConstraint(lambda x: x @ x, 40, 40)]
+    for jac, budget in ((gradient, 500), (None, 2000)):
+        result = minimize(fun, [1, 5, 5, 1], jac=jac, options={"budget": budget}, **forms)
+        assert result.success and result.fun == pytest.approx(17.0140173, abs=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_the_unit_of_the_objective_does_not_matter(scale):
+    forms = {"method": scipy_method, "bounds": BOX, "constraints": TUTORIAL["trust-constr"]}
+    result = minimize(lambda x: scale * rosen(x), [0.5, 0], jac=lambda x: scale * rosen_der(x), **forms)
+    np.testing.assert_allclose(result.x, SOLUTION, atol=2e-4)
+    assert result.success

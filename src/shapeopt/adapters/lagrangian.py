@@ -18,7 +18,7 @@ from .scipy_forms import Jacobian
 FEASIBLE = 1e-6  # the largest violation with which a point still counts as feasible
 FIRST_SHARE = 3  # the first round, which has to find the region, gets a third of the budget
 MOST_ROUNDS = 12
-LEAST_READINGS = 25  # of a later round
+LEAST_READINGS = 16  # of a later round
 SLOW = 0.25  # where the violation does not fall to this share of the last one the penalty becomes stiffer ...
 STIFFER = 10.0  # ... by this factor
 PENALTY = (0.1, 1e3)  # between which the first penalty lies
