@@ -206,9 +206,6 @@ class Shape:
         if self._taken == len(self._points):
             self._taken, self._answers = 0, {}
             self._points = self._round_points()
-        elif not self.left:  # nothing else can be told any more
-            for place, answer in self._answers.items():
-                self._saw(place, answer.value, len(self._told))
 
     def _hear(self) -> None:
         """The next answer in order; the policy hears of it when its reading is complete."""

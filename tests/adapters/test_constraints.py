@@ -73,12 +73,16 @@ class Counted:
         return float((np.asarray(x) ** 2).sum() + (1 - np.cos(6 * np.asarray(x))).sum())
 
 
+@pytest.mark.parametrize("gradients", [False, True])
 @pytest.mark.parametrize("budget", [1, 7, 60, 211])
-def test_all_rounds_spend_from_one_budget_inside_the_bounds(budget):
+def test_all_rounds_spend_from_one_budget_inside_the_bounds(budget, gradients):
     fun, box = Counted(), [(-3, 3)] * 2
+    jac = (lambda x: 2 * x + 6 * np.sin(6 * x)) if gradients else None
     line = LinearConstraint([[1.0, 1.0]], 2.0, np.inf)
-    result = minimize(fun, [-2, 0.5], method=scipy_method, bounds=box, constraints=line, options={"budget": budget})
+    forms = {"method": scipy_method, "bounds": box, "constraints": line, "options": {"budget": budget}}
+    result = minimize(fun, [-2, 0.5], jac=jac, **forms)
     assert result.nfev == len(fun.places) <= budget
+    assert not gradients or result.nfev == budget
     assert np.abs(fun.places).max() <= 3
     assert result.trace.calls.size == 0 or result.trace.calls[-1] <= result.nfev
     assert np.all(np.diff(result.trace.calls) > 0)

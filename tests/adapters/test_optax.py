@@ -9,6 +9,9 @@ import optax
 import pytest
 
 import shapeopt
+from shapeopt.adapters.optax import _inside, _moved_to, _optimizer
+from shapeopt.core import Box
+from shapeopt.policy import find_policy
 
 X0 = np.array([2.2, -1.4])
 BUDGET = 40
@@ -81,6 +84,24 @@ def test_no_place_is_outside_the_bounds_and_the_box_is_used():
     a, b = (np.array([np.ravel(params[name])[0] for params in places]) for name in "ab")
     assert a.min() >= 0.1 and a.max() <= 2.3 and b.min() >= -3 and b.max() <= 2.3
     assert np.isclose(a, 0.1, rtol=1e-12).any(), "the lowest place is on the bound"
+
+
+def test_round_off_does_not_leave_the_bounds():
+    rng = np.random.default_rng(0)
+    upper = jnp.asarray(rng.uniform(0.1, 9, 20_000))
+    x, box = jnp.asarray(rng.uniform(-9, 0, 20_000)), Box.around(np.full(20_000, -9.0), np.asarray(upper))
+    assert (x + (upper - x) > upper).any(), "a plain difference leaves them"
+    end = x + _inside(x, upper - x, box)
+    assert (end <= upper).all()
+    np.testing.assert_allclose(end, upper, rtol=1e-14)
+
+
+def test_the_plant_is_where_the_parameters_are():
+    optimizer, params = shapeopt.optax.shape(BUDGET), tree()
+    state = optimizer.init(params).shape
+    other = np.array([0.3, 0.4])
+    moved = _moved_to(state, jnp.asarray(other), _optimizer(find_policy("universal"), np.dtype(float)))
+    np.testing.assert_allclose(moved.box.outward(moved.q), other)
 
 
 def test_updates_keep_dtype_and_structure():

@@ -63,9 +63,17 @@ def test_a_saved_state_goes_on_to_the_same_bits(tmp_path):
     torch.save(part.optimizer.state_dict(), tmp_path / "state.pt")
     resumed = Task()
     resumed.optimizer.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    assert resumed.optimizer.best == part.optimizer.best
     resumed.step(BUDGET - 17)
     assert part.values + resumed.values == whole.values
     assert resumed.optimizer.best == whole.optimizer.best
+
+
+def test_the_best_of_a_saved_run_can_be_put_into_place():
+    part, resumed = Task().step(12), Task()
+    resumed.optimizer.load_state_dict(part.optimizer.state_dict())
+    resumed.optimizer.load_best()
+    assert resumed.loss == min(part.values)
 
 
 def test_bounds_differ_by_group_and_single_precision_stays():

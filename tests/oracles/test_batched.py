@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import shapeopt
+from shapeopt.oracles import Rows
 
 BOX = [(-3, 3)] * 2
 X0 = np.array([2.0, -1.5])
@@ -76,6 +77,17 @@ def test_a_place_that_is_read_again_is_asked_again():
 
     result = shapeopt.minimize(noisy, X0, jac=True, bounds=BOX, budget=60, batched=True)
     assert result.nfev == sum(many.sizes) == 60
+
+
+def test_a_place_that_is_asked_for_twice_has_two_answers():
+    numbers = iter(range(10))
+    rows = Rows(lambda x: np.array([next(numbers) for _ in x]))
+    place = np.zeros(2)
+    rows.fetch(np.array([place, place]))
+    assert [rows(place) for _ in range(3)] == [0, 1, 2], "the third is asked anew"
+    rows.fetch(place[None])
+    rows.fetch(np.ones((1, 2)))
+    assert rows(place) == 5, "an answer does not outlive its round"
 
 
 def test_an_exception_costs_its_points_and_can_be_skipped():

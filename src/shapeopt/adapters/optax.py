@@ -93,7 +93,8 @@ def _moved_to(state: ShapeState, x: Float[Array, " d"], optimizer: ShapeOptimize
 def _inside(x: Float[Array, " d"], step: Float[Array, " d"], box: Box) -> Float[Array, " d"]:
     """The step, shortened where round-off of x + step would leave the bounds."""
     past = (x + step) - jnp.clip(x + step, box.lower, box.upper)
-    return jnp.where(past == 0, step, step - 2 * past)
+    ulps = 2 * jnp.finfo(x.dtype).eps * jnp.abs(step)
+    return jnp.where(past == 0, step, step - jnp.sign(past) * (2 * jnp.abs(past) + ulps))
 
 
 def _flat(tree: PyTree) -> Float[Array, " d"]:
