@@ -9,6 +9,8 @@ from scipy.optimize import Bounds, OptimizeResult, OptimizeWarning, basinhopping
 
 import shapeopt
 from shapeopt import scipy_method
+from shapeopt.adapters.hopping import Hops
+from shapeopt.core.result import Result
 
 X0 = np.array([1.3, 0.7])
 BUDGET = 60
@@ -234,6 +236,13 @@ def test_every_basin_that_is_left_is_told_to_the_callback():
     assert all(f == func2d(x)[0] for x, f, _ in seen), "the place belongs to the value"
     assert seen[0][2] and sum(better for *_, better in seen) < 11
     assert result.fun == pytest.approx(-1.0109, abs=1e-4)
+
+
+def test_only_a_stage_that_wrote_memory_closes_a_basin():
+    hops = Hops(2, None, None, False)
+    moves = [Result(wrote=wrote, x=X0, value=1.0, best=1.0) for wrote in (False, True, False)]
+    assert not hops(Result(events=moves)) and hops.basins == 1
+    assert hops(Result(events=moves)) and hops.basins == 2
 
 
 def test_hopping_ends_early_when_asked_or_when_nothing_changes():
