@@ -73,7 +73,7 @@ def test_a_call_that_takes_too_long_is_ended_with_all_that_it_started(program, t
     [
         ("import sys; print('no mesh', file=sys.stderr); sys.exit(3)", ["exit code 3", "no mesh"]),
         ("print('value:', 3.0)", ["numbers alone", "value: 3.0"]),
-        ("print(1, 2, 3)", ["printed 3", "gradient"]),
+        ("print(1, 2, 3)", ["printed 3", "--jac"]),
         ("pass", ["printed nothing"]),
     ],
 )

@@ -76,8 +76,8 @@ class Command:
         except ValueError:
             raise CommandFailed(f"{self.words[0]} must print numbers alone{_shown(out)}") from None
         if len(numbers) != wanted:
-            hint = "" if self.gradient or len(numbers) == 1 else "; are these value and gradient?"
-            raise CommandFailed(f"{self.words[0]} must print {wanted} numbers; it printed {len(numbers)}{hint}")
+            told = "the value and the gradient, so" if self.gradient else "the value alone (both with --jac), so"
+            raise CommandFailed(f"{self.words[0]} must print {told} {wanted} in all; it printed {len(numbers)} numbers")
         return numbers
 
 
