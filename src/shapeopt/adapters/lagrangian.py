@@ -80,12 +80,13 @@ class Lagrangian(eqx.Module):
 
 
 class Round(NamedTuple):
-    """What one run on an augmented Lagrangian read: places, objective values and violations, its best point last; and
-    the run's own result."""
+    """What one run on an augmented Lagrangian read: places, objective values and violations, its best point last; its
+    distinct minima in the same terms; and the run's own result."""
 
     x: np.ndarray
     fun: np.ndarray
     violation: np.ndarray
+    minima: list[Result]
     result: Result
 
 
@@ -116,8 +117,8 @@ def minimize_constrained(
     answer = pair(x0.copy())
     start = float(np.asarray(answer[0] if paired else answer).reshape(()))
     violation = known.violation(known(x0))
-    first = Result(x=x0, fun=start, nfev=1, njev=0, nit=0, status=int(Status.BUDGET_SPENT), minima=[], events=[])
-    rounds = [Round(x0[None], np.array([start]), np.array([violation]), first)]
+    first = Result(x=x0, fun=start, nfev=1, njev=0, nit=0, status=int(Status.BUDGET_SPENT), events=[])
+    rounds = [Round(x0[None], np.array([start]), np.array([violation]), [], first)]
     multipliers = np.zeros(known.lower.size)
     penalty = float(np.clip(2 * max(1.0, abs(start)) / max(1.0, violation**2), *PENALTY))
     x, around = x0, box
@@ -192,7 +193,14 @@ def _judged(lagrangian: Lagrangian, result: Result) -> Round:
     values = np.append(result.trace.value[: len(places)], result.fun)
     judged = [lagrangian.constraints(point) for point in x]
     funs = [lagrangian.objective(value, c) for value, c in zip(values, judged, strict=True)]
-    return Round(x, np.array(funs), np.array([lagrangian.constraints.violation(c) for c in judged]), result)
+    minima = [_minimum(lagrangian, one) for one in result.minima]
+    return Round(x, np.array(funs), np.array([lagrangian.constraints.violation(c) for c in judged]), minima, result)
+
+
+def _minimum(lagrangian: Lagrangian, one: Result) -> Result:
+    c = lagrangian.constraints(np.asarray(one.x))
+    fun, violation = lagrangian.objective(one.fun, c), lagrangian.constraints.violation(c)
+    return Result(x=one.x, fun=fun, constr_violation=violation, visits=one.visits)
 
 
 def _agree(rounds: list[Round], tol: float | None) -> bool:
@@ -238,7 +246,7 @@ def _joined(rounds: list[Round], known: Constraints, multipliers: np.ndarray) ->
         constr_violation=float(violation[best]),
         constr_nfev=known.evaluations,
         multipliers=multipliers,
-        minima=[Result(x=one.x, fun=one.fun, visits=one.visits) for one in last.minima],
+        minima=rounds[-1].minima,
         events=events,
         trace=trace,
     )
