@@ -96,7 +96,7 @@ def test_round_off_does_not_leave_the_bounds():
 
 
 def test_the_step_starts_where_the_parameters_are_not_where_they_were_expected():
-    optimizer = shapeopt.optax.shape(BUDGET)
+    optimizer = shapeopt.optax.shape(BUDGET, bounds=(-5, 5))
     state, other = optimizer.init(tree()), tree(np.array([0.3, 0.4]))
     value, gradient = jax.value_and_grad(bowl)(other)
     updates, _ = jax.jit(optimizer.update)(gradient, state, other, value=value)
