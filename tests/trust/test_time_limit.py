@@ -1,5 +1,6 @@
 """A call that takes too long is ended with its process, within half a second, and the run knows."""
 
+import importlib
 import multiprocessing
 import sys
 import time
@@ -74,9 +75,7 @@ def slow(tmp_path, monkeypatch):
     (tmp_path / "slow_objectives.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    import slow_objectives
-
-    yield slow_objectives
+    yield importlib.import_module("slow_objectives")
     sys.modules.pop("slow_objectives")
 
 
