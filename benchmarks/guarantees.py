@@ -160,6 +160,8 @@ def of_minimize(config: Config) -> Iterator[Row]:
 
 def of_rollouts(config: Config) -> Iterator[Row]:
     box, keys = Box.around(LOWER, UPPER), jax.random.split(jax.random.key(0), config.seeds)
+    # Each run has its own start: runs that are all alike would be evaluated as one.
+    starts = np.random.default_rng(0).uniform(LOWER, UPPER, (config.seeds, LOWER.size))
     universal = {"universal": lambda: ShapeOptimizer(find_policy("universal"), record_energy=False)}
     ours = universal | {name: (lambda name=name: make_baseline(name, "rastrigin")) for name in BASELINES}
     for method in config.methods or ours:
@@ -168,9 +170,13 @@ def of_rollouts(config: Config) -> Iterator[Row]:
             oracle = ORACLES[oracle_name](counting(counter), jnp.asarray(LOWER), jnp.asarray(UPPER))
             optimizer = ours[method]()
             for budget in config.budgets:
-                one = lambda key, budget=budget: rollout(optimizer, oracle, START, box, budget, key).end.oracle.calls  # noqa: B023, E731
+
+                def one(key, start, optimizer=optimizer, oracle=oracle, budget=budget):
+                    trace = rollout(optimizer, oracle, start, box, budget, key)
+                    return trace.end.oracle.calls, trace.best.value  # nothing would be evaluated for the calls alone
+
                 counter.count = counter.outside = 0
-                calls = np.asarray(jax.jit(jax.vmap(one))(keys))
+                calls = np.asarray(jax.jit(jax.vmap(one))(keys, starts)[0])
                 each, rest = divmod(counter.count, config.seeds)
                 agrees = bool(np.all(calls == each)) and rest == 0
                 over = -(-counter.count // config.seeds) - budget
@@ -266,20 +272,29 @@ def main(config: Config) -> int:
     for part in config.parts:
         for row in measures[part](config):
             rows.append(row)
-            seconds = time.perf_counter() - began
             word = "" if row.holds else "BROKEN"
-            print(f"{seconds:7.0f} s {row.part:9}{row.method:32}{row.oracle:16}{row.budget:5}{row.runs:6} runs", end="")
-            print(f"{row.evaluations:9} evaluations {row.overshoot:6} {row.outside:4} {word}", flush=True)
-    broken = [row for row in rows if not row.holds]
-    total = {"runs": sum(row.runs for row in rows), "evaluations": sum(row.evaluations for row in rows)}
-    total |= {"cells": len(rows), "broken": len(broken)}
+            print(
+                f"{time.perf_counter() - began:7.0f} s {row.part:9}{row.method:32}{row.oracle:16}{row.budget:5}", end=""
+            )
+            print(
+                f"{row.runs:6} runs {row.evaluations:9} evaluations {row.overshoot:6} {row.outside:4} {word}",
+                flush=True,
+            )
+            total = keep(config, rows)  # after each row, so that a run that is cut short leaves its share
     print(total)
+    return 1 if total["broken"] else 0
+
+
+def keep(config: Config, rows: list[Row]) -> dict[str, int]:
+    """Write the record; its totals."""
+    total = {"runs": sum(row.runs for row in rows), "evaluations": sum(row.evaluations for row in rows)}
+    total |= {"cells": len(rows), "broken": sum(not row.holds for row in rows)}
     if config.out is not None:
         settings = {key: value for key, value in asdict(config).items() if key != "out"}
         kept = [list(asdict(row).values()) for row in rows]
         record = {"config": settings, "total": total, "columns": list(Row.__dataclass_fields__), "rows": kept}
         config.out.write_text(json.dumps(record).replace("], [", "],\n[") + "\n")
-    return 1 if broken else 0
+    return total
 
 
 if __name__ == "__main__":

@@ -214,7 +214,7 @@ def disagreements(example: ModuleType, name: str) -> Iterator[str]:
             yield f"seed {seed}: memory"
 
 
-NOT_THERE = {"FOREVER", "LEAST_FORCES"}  # infinity there; of readings that are values alone
+NOT_THERE = {"FOREVER", "LEAST_FORCES", "SAMPLED_FORCES"}  # infinity there; of readings that are values alone
 
 
 def library_constants() -> dict[str, Any]:

@@ -69,8 +69,8 @@ class ValueOptimizer(AbstractOptimizer):
         info, told = state.shape.info, state.told
         ledger = info.ledger
         if ledger is not None:
-            still = [jnp.where(told, term, 0.0) for term in ledger[:-2]]  # where nothing moved, no energy flowed
-            ledger = type(ledger)(*still, *ledger[-2:])
+            flows = jax.tree.map(lambda term: jnp.where(told, term, 0.0), ledger)  # where nothing moved, none did
+            ledger = flows._replace(task_after=ledger.task_after, shaped_after=ledger.shaped_after)
         return info._replace(
             mode=jnp.where(told, info.mode, state.shape.action.mode),
             cause=jnp.where(told, info.cause, int(Cause.NONE)),

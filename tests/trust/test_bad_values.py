@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from objectives import START, Counted, ripples, value
+from trust_objectives import START, Counted, ripples, value
 
 import shapeopt
 

@@ -7,7 +7,7 @@ import sys
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from objectives import HOST, START, Counted, branching, ripples, value, writing
+from trust_objectives import HOST, START, Counted, branching, ripples, value, writing
 
 import shapeopt
 

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from objectives import START, Counted, gradient, ripples, traceable, value
+from trust_objectives import START, Counted, gradient, ripples, traceable, value
 
 import shapeopt
 from shapeopt.core.gradient_fit import fit_gradients

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from objectives import HOST, START, Counted, ripples, traceable, value
+from trust_objectives import HOST, START, Counted, ripples, traceable, value
 
 import shapeopt
 from shapeopt.oracles import JournalError

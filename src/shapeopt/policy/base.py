@@ -9,6 +9,7 @@ import abc
 from typing import NamedTuple
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from ..dynamics import ShapedPotential, StepResult, Structure
@@ -67,6 +68,10 @@ class AbstractPolicy(eqx.Module):
     @abc.abstractmethod
     def follow(self, state: PyTree, plant: Plant, action: StageAction, result: StepResult) -> PyTree:
         """Note where the step goes."""
+
+    def wants_force(self, state: PyTree, action: StageAction) -> Bool[Array, ""]:
+        """Whether the next reading is to bring a force; here: every one is."""
+        return jnp.ones((), bool)
 
     def share(self, before: PyTree, after: PyTree) -> PyTree:
         """States of several particles (stacked) after a round, with what they learned merged; here: nothing is."""

@@ -58,6 +58,7 @@ FEW_BASINS = 2.0  # basins a dimension, of the first one's readings: with fewer 
 LEAST_SAMPLED = 8  # dimension from which on that is looked at
 LEAST_GENERATIONS = 5  # of sampling, if it is to be worth it
 SAMPLE_ROOM = 1.3  # readings that sampling needs before the end, in its own
+SAMPLED_FORCES = 25  # as many values as these forces cost are sampled at most, where readings are values alone
 LEAST_FORCES = 4  # after sampling, where readings are values alone; else there is nothing but sampling
 UNKNOWN = -1.0  # coupling before the test, noise before the check
 
@@ -151,7 +152,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         if not samples:
             return state, _action(Mode.ESCAPE, q, 1)
         short = (1.0 - SAMPLE_SHARE) * total < LEAST_FORCES * (q.size + 1)
-        return state, _action(Mode.ESCAPE, q, jnp.where(short, FOREVER, jnp.ceil(SAMPLE_SHARE * total)))
+        length = jnp.minimum(jnp.ceil(SAMPLE_SHARE * total), SAMPLED_FORCES * (q.size + 1))
+        return state, _action(Mode.ESCAPE, q, jnp.where(short, FOREVER, length))
 
     def wants_force(self, state: UniversalState, action: StageAction) -> Flag:
         """Whether the next reading is to bring a force; sampling makes no use of one."""
