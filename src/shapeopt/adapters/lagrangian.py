@@ -146,7 +146,7 @@ def minimize_constrained(
         multipliers, violation = lagrangian.multipliers_after(c), known.violation(c)
         if violation > max(SLOW * before, FEASIBLE / 100):
             penalty *= STIFFER
-        if result.status == Status.STOPPED_BY_CALLBACK or not result.njev or _agree(rounds, tol):
+        if result.status == Status.STOPPED_BY_CALLBACK or len(rounds[-1].x) == 1 or _agree(rounds, tol):
             break
     return _joined(rounds, known, multipliers)
 
@@ -177,10 +177,10 @@ class _Look(NamedTuple):
 
 def _share(left: int, rounds: list[Round]) -> int:
     """Calls of the next round; 0 where no reading fits any more."""
-    last = rounds[-1].result
-    if not last.njev:
+    readings = len(rounds[-1].x) - 1
+    if not readings:
         return -(-left // FIRST_SHARE) if left > 3 * LEAST_READINGS else left
-    cost = max(1, round(last.nfev / last.njev))
+    cost = max(1, round(rounds[-1].result.nfev / readings))
     if left < cost:
         return 0
     return left // int(np.clip(left // (LEAST_READINGS * cost), 1, max(1, MOST_ROUNDS - len(rounds))))
