@@ -13,6 +13,7 @@ from shapeopt.adapters.hopping import Hops
 from shapeopt.core.result import Result
 
 X0 = np.array([1.3, 0.7])
+FIVE = [1.3, 0.7, 0.8, 1.9, 1.2]
 BUDGET = 60
 
 
@@ -176,13 +177,17 @@ def test_it_is_a_method_inside_basinhopping():
     assert result.fun < 4 and np.abs(wavy.places).max() <= 4
 
 
-# SciPy's documented examples, with another method.
+def test_tol_does_not_end_a_run_by_values_that_only_looked_around():
+    """A sweep through the box gains nothing for more than half of the calls until then."""
+    result = minimize(rosen, FIVE, method=scipy_method, tol=1e-6, options={"budget": 2000})
+    assert result.fun < 1e-8 and result.nfev < 2000
 
-FIVE = [1.3, 0.7, 0.8, 1.9, 1.2]
+
+# SciPy's documented examples, with another method.
 
 
 def test_documented_rosenbrock_by_values():
-    result = minimize(rosen, FIVE, method=scipy_method, tol=1e-6, options={"budget": 1000})
+    result = minimize(rosen, FIVE, method=scipy_method, options={"budget": 2000})
     np.testing.assert_allclose(result.x, 1, atol=1e-4)
 
 
@@ -206,7 +211,7 @@ def test_documented_eggholder():
         a, b = x[0], x[1] + 47
         return -b * np.sin(np.sqrt(abs(a / 2 + b))) - a * np.sin(np.sqrt(abs(a - b)))
 
-    result = minimize(eggholder, [0, 0], bounds=[(-512, 512)] * 2, method=scipy_method, options={"budget": 2000})
+    result = minimize(eggholder, [0, 0], bounds=[(-512, 512)] * 2, method=scipy_method, options={"budget": 3000})
     assert result.fun == pytest.approx(-959.6407, abs=1e-3)
 
 

@@ -106,9 +106,10 @@ def minimize_constrained(
     """The best feasible point of a series of unconstrained runs that spend one budget.
 
     The first run searches the whole box; those after it follow its best point, as multipliers and penalty move it, in
-    boxes no wider than that takes. `solve` is the front door with its settings. Every call of `fun` counts;
-    evaluations of the constraints are reported in `constr_nfev`. `constr_violation` is the largest distance from a
-    constraint's interval, `multipliers` are those of the last round, `trace` has the violation of each reading,
+    boxes no wider than that takes; where it read values alone, they read differences. `solve` is the front door with
+    its settings. Every call of `fun` counts; evaluations of the constraints are reported in `constr_nfev`.
+    `constr_violation` is the largest distance from a constraint's interval, `multipliers` are those of the last round,
+    `trace` has the violation of each reading,
     `minima` are the last round's, and `success` says that the constraints are met. With `tol` the rounds end once two
     feasible ones agree to it.
     """
