@@ -35,6 +35,8 @@ COMPILE = [
     "peers",
     "--extra",
     "distributed",
+    "--extra",
+    "optuna",
     "--python-version",
     "3.11",
 ]

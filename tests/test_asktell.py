@@ -98,3 +98,79 @@ def test_damaged_files_are_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-7])
     with pytest.raises(ValueError, match=r"run\.safetensors"):
         shapeopt.Shape.load(path)
+
+
+def spend_in_parallel(shape, rng, calls, gradients=True, width=4):
+    """Several points in flight at a time, answered in a random order."""
+    flying = []
+    for _ in range(calls):
+        asked = shape.ask(width)
+        flying += [x for x in asked if not any(np.array_equal(x, other) for other in flying)]
+        x = flying.pop(rng.integers(len(flying)))
+        value, gradient = fun(x)
+        shape.tell(x, value, gradient if gradients else None)
+
+
+@pytest.mark.parametrize(("gradients", "num_starts"), [(True, 3), (False, 1), (False, 3)])
+def test_the_order_of_answers_has_no_effect(gradients, num_starts):
+    settings = {"gradients": gradients, "num_starts": num_starts, "budget": 90}
+    ordered, shuffled = make(**settings), make(**settings)
+    spend(ordered, 90, gradients)
+    spend_in_parallel(shuffled, np.random.default_rng(2), 90, gradients)
+    one, other = ordered.result(), shuffled.result()
+    assert one.trace.value.tobytes() == other.trace.value.tobytes()
+    assert one.trace.calls.tobytes() == other.trace.calls.tobytes()
+    assert one.fun == other.fun and shuffled.left == 0
+
+
+def test_several_points_come_at_once_and_not_more_than_the_round_or_the_budget_has():
+    shape = make(num_starts=3, budget=5)
+    points = shape.ask(2)
+    assert len(points) == 2 and not np.array_equal(*points)
+    np.testing.assert_array_equal(points[0], shape.ask())
+    assert len(shape.ask(9)) == 3, "a round of three particles"
+    for x in reversed(shape.ask(3)):
+        shape.tell(x, *fun(x))
+    assert len(shape.ask(9)) == 2, "two calls are left"
+
+
+def test_an_answer_before_its_turn_counts_for_the_best_at_once():
+    shape = make(num_starts=3)
+    x = shape.ask(3)[2]
+    shape.tell(x, -1.0, np.zeros(3))
+    np.testing.assert_array_equal(shape.best.x, x)
+    assert shape.best.fun == -1.0 and shape.best.nfev == 1
+    with pytest.raises(ValueError, match="not told yet"):
+        shape.tell(x, -1.0, np.zeros(3))
+
+
+def test_the_last_answers_count_even_if_their_round_stays_open():
+    shape = make(num_starts=3, budget=4)
+    spend(shape, 3)
+    x = shape.ask()
+    shape.tell(x, -7.0, np.zeros(3))
+    assert shape.result().fun == -7.0 and shape.result().nfev == 4
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_what_is_in_flight_may_be_told_in_another_process(tmp_path, gradients):
+    path = tmp_path / "run.safetensors"
+    settings = {"gradients": gradients, "num_starts": 3, "budget": 90}
+    whole, part = make(**settings), make(**settings)
+    spend(whole, 90, gradients)
+    rng = np.random.default_rng(5)
+    spend_in_parallel(part, rng, 40, gradients)
+    flying = part.ask(2)[1]
+    part.save(path)
+    resumed = shapeopt.Shape.load(path)
+    assert resumed.left == 50
+    value, gradient = fun(flying)
+    resumed.tell(flying, value, gradient if gradients else None)
+    spend_in_parallel(resumed, rng, 49, gradients)
+    assert resumed.result().trace.value.tobytes() == whole.result().trace.value.tobytes()
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, True])
+def test_how_many_points_are_asked_for_is_a_whole_number(n):
+    with pytest.raises(ValueError, match="`n`"):
+        make().ask(n)

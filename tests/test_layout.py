@@ -26,7 +26,8 @@ ORDER = (
     ("plots",),
     ("theory",),
     ("report",),
-    ("minimizer", "asktell", "adapters"),
+    ("minimizer", "asktell"),
+    ("adapters",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
@@ -121,7 +122,7 @@ def test_the_import_rule_tells_right_from_wrong(room, line, allowed):
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
 def test_every_third_party_import_of_the_package_is_declared(path):
-    assert third_party(path) <= declared("report", "peers", "torch", "distributed")
+    assert third_party(path) <= declared("report", "peers", "torch", "distributed", "optuna", "nevergrad")
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=relative)

@@ -136,7 +136,7 @@ def test_dtype_follows_the_start():
         ({"x0": START, "noise": -1.0}, ["noise", "-1.0"]),
         ({"x0": START, "bounds": [(0, 1)] * 3}, ["bounds", "3"]),
         ({"x0": None}, ["x0", "bounds"]),
-        ({"x0": START, "jac": "2-point"}, ["jac", "2-point"]),
+        ({"x0": START, "jac": "4-point"}, ["jac", "4-point"]),
         ({"x0": [1.0 + 2.0j]}, ["x0", "complex"]),
     ],
 )

@@ -111,6 +111,20 @@ def test_ask_and_tell_goes_the_way_of_minimize():
     np.testing.assert_array_equal(asked, seen.points)
 
 
+def test_values_alone_are_asked_one_at_a_time_and_those_of_differences_together():
+    bounds = (np.full(2, -5.0), np.full(2, 5.0))
+    alone, swarm = (shapeopt.Shape(bounds=bounds, budget=80, gradients=False, num_starts=n) for n in (1, 2))
+    assert len(alone.ask(9)) == 1 and len(swarm.ask(99)) == 2 * (1 + 2 * 2)
+
+
+@pytest.mark.parametrize(("scheme", "cost"), [("2-point", 3), ("3-point", 5), ("cs", 3)])
+def test_differences_that_the_user_asked_for_are_gradients(scheme, cost):
+    seen = Counted(lambda x: np.sum((x - 1.3) ** 2))
+    result = shapeopt.minimize(seen, np.array([3.0, -2.0]), budget=31, jac=scheme)
+    assert result.njev == 31 // cost and np.all(np.diff(result.trace.calls) == cost)
+    assert len(seen.points) == result.nfev == cost * result.njev and result.gradient_fit is None
+
+
 def test_sampling_finds_the_funnel_under_ripples_that_stop_a_descent():
     """The mean of sampled values in 20 dimensions is far below the first local minimum."""
     turned = np.linalg.qr(np.random.default_rng(0).normal(size=(20, 20)))[0]

@@ -3,23 +3,40 @@
 Names load when they are first used, so that the command line starts without JAX.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .adapters.command import Command
+    from .adapters.hopping import basinhopping
+    from .adapters.scipy import scipy_method
     from .asktell import Shape
     from .minimizer import minimize
 
 __version__ = "0.1.0"
-__all__ = ["Shape", "__version__", "minimize"]
+__all__ = ["Command", "Shape", "__version__", "basinhopping", "minimize", "scipy_method"]
+
+_HOMES = {
+    "Command": ".adapters.command",
+    "Shape": ".asktell",
+    "basinhopping": ".adapters.hopping",
+    "minimize": ".minimizer",
+    "scipy_method": ".adapters.scipy",
+}
+
+
+_ROOMS = ("nevergrad", "optax", "optuna", "torch")  # shapeopt.optax is shapeopt.adapters.optax
 
 
 def __getattr__(name: str) -> Any:
-    if name == "minimize":
-        from .minimizer import minimize
-
-        return minimize
-    if name == "Shape":
-        from .asktell import Shape
-
-        return Shape
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    if name in _ROOMS:
+        try:
+            return importlib.import_module(f".adapters.{name}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            hint = f"shapeopt.{name} needs {name}; install shapeopt[{name}]."
+            raise ModuleNotFoundError(hint, name=name) from error
     raise AttributeError(f"module 'shapeopt' has no attribute {name!r}")

@@ -3,7 +3,7 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -16,7 +16,16 @@ from .oracles import BudgetExhausted, HostDifferences
 from .policy import AbstractPolicy, find_policy
 from .run import Run, prefer_prompt_dispatch
 
-FORMAT = "shapeopt-run-1"
+FORMAT = "shapeopt-run-2"
+ARRAYS = ("x0", "lower", "upper", "numbers", "values", "gradients")
+
+
+class Told(NamedTuple):
+    """A call's outcome; `number` is that of its point in the order in which the run hears of them."""
+
+    number: int
+    value: float
+    gradient: np.ndarray | None
 
 
 class Shape:
@@ -28,9 +37,12 @@ class Shape:
             shape.tell(x, value, gradient)
         shape.result()
 
-    Without gradients (`gradients=False`) every value told is one call; where a policy wants a force, the points of its
-    differences are asked one after another. `ask` gives the same point until it was told. `save` keeps all that was
-    told; `load` replays it, so a run goes on in another process to the same end.
+    Without gradients (`gradients=False`) every value told is one call. A single `universal` run then asks one point at
+    a time; other policies and several particles want a force with each reading, and the points of its differences are
+    asked, too. `ask` gives the same point until it was told. `ask(n)` gives several at once: the particles of a round
+    (`num_starts`), and the points of their differences; they may be told in any order, and the run does not depend on
+    it. `save` keeps all that was told; `load` replays it, so a run goes on in another process to the same end, and what
+    was asked before may be told there.
     """
 
     def __init__(
@@ -60,41 +72,54 @@ class Shape:
         self._run = Run(find_policy(policy, noise), problem, budget, seed, num_starts, port_allowance)
         self._gradients = gradients
         self._alone = not gradients and self._run.read_values()
-        self._values: list[float] = []  # of the reading under way, when there are no gradients
-        self._probes: np.ndarray | None = None
-        self._told_values: list[float] = []
-        self._told_gradients: list[np.ndarray] = []
+        self._told: list[Told] = []
+        self._taken = 0  # points of this round of which the run has heard, in order
+        self._answers: dict[int, Told] = {}  # to points of this round, by their place in it
+        self._points = self._round_points()
 
     @property
     def left(self) -> int:
         """Calls that the budget still allows."""
-        return self._run.budget - len(self._told_values)
+        return self._run.budget - len(self._told)
 
     @property
     def best(self) -> Result:
         """The best point told so far: x, fun, nfev, mode."""
-        return self._run.progress()
+        best = self._run.progress()
+        for place in range(self._taken, len(self._points)):  # told before its turn
+            told = self._answers.get(place)
+            if told is not None and np.isfinite(told.value) and told.value < best.fun:
+                best.update(x=self._restore(self._points[place]), fun=told.value)
+        best.update(nfev=len(self._told))
+        return best
 
-    def ask(self) -> Any:
-        """The point to evaluate next, in the structure of x0."""
-        if self.left < 1:
-            raise BudgetExhausted(f"All {self._run.budget} calls are spent; `extend` the budget to go on.")
-        return self._run.problem.layout.restore(self._point().copy())
+    def ask(self, n: int | None = None) -> Any:
+        """The point to evaluate next, in the structure of x0; with `n` a list of at most so many, all not told yet.
+
+        There are fewer where the round has no more, and they come again until they are told.
+        """
+        if n is not None and (not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1):
+            raise ValueError(f"`n` must be a whole number of at least 1; got {n!r}.")
+        self._require_budget()
+        points = [self._restore(self._points[place]) for place in self._open()[: n or 1]]
+        return points[0] if n is None else points
 
     def tell(self, x: Any, value: float, gradient: Any = None) -> None:
-        """What came out at the point that was asked for; a failed evaluation is told as NaN."""
-        layout, run = self._run.problem.layout, self._run
-        if self.left < 1:
-            raise BudgetExhausted(f"All {run.budget} calls are spent; `extend` the budget to go on.")
-        if not np.array_equal(layout.flatten(x, "x").astype(run.x.dtype), self._point()):
-            raise ValueError("`x` must be the point that `ask` gave last; got another one.")
+        """What came out at a point that was asked for; a failed evaluation is told as NaN."""
+        layout = self._run.problem.layout
+        self._require_budget()
+        flat = layout.flatten(x, "x").astype(self._points.dtype)
+        place = next((place for place in self._open() if np.array_equal(flat, self._points[place])), None)
+        if place is None:
+            raise ValueError("`x` must be a point that `ask` gave and that was not told yet; got another one.")
         if np.ndim(value) != 0 or isinstance(value, complex):
             raise ValueError(f"`value` must be a real number; got {value!r}.")
         if self._gradients and gradient is None and np.isfinite(value):
             raise ValueError("`gradient` is missing; for objectives without gradients say Shape(gradients=False).")
         if not self._gradients and gradient is not None:
             raise ValueError("`gradient` was told, but this run was begun with gradients=False.")
-        self._take(float(value), None if gradient is None else layout.flatten(gradient, "gradient"))
+        slope = None if gradient is None else layout.flatten(gradient, "gradient").astype(self._points.dtype)
+        self._take(Told(self._begun + place, float(value), slope))
 
     def result(self) -> Result:
         """As `minimize` returns it."""
@@ -111,9 +136,12 @@ class Shape:
         problem = self._run.problem
         if not problem.layout.flat:
             raise ValueError("`x0` must be a flat array for a run that is saved.")
-        gradients = np.array(self._told_gradients).reshape(len(self._told_gradients), problem.x0.size)
+        nothing = np.full(problem.x0.size, np.nan)
+        rows = [nothing if told.gradient is None else told.gradient for told in self._told if self._gradients]
+        gradients = np.array(rows, problem.x0.dtype).reshape(len(rows), problem.x0.size)
         arrays = {"x0": problem.x0, "lower": problem.lower, "upper": problem.upper, "gradients": gradients}
-        arrays["values"] = np.array(self._told_values, float)
+        arrays["values"] = np.array([told.value for told in self._told], float)
+        arrays["numbers"] = np.array([told.number for told in self._told], np.int64)
         settings = self._settings | {"total": self._run.budget}
         scratch = Path(f"{os.fspath(path)}.part")
         save_file(arrays, scratch, metadata={"format": FORMAT, "settings": json.dumps(settings)})
@@ -127,58 +155,79 @@ class Shape:
                 metadata = file.metadata() or {}
                 if metadata.get("format") != FORMAT:
                     raise ValueError(f"`path` {os.fspath(path)!r} is not a saved run of shapeopt.")
-                arrays = {name: file.get_tensor(name) for name in ("x0", "lower", "upper", "values", "gradients")}
+                arrays = {name: file.get_tensor(name) for name in ARRAYS}
                 settings = json.loads(metadata["settings"])
         except (SafetensorError, KeyError, json.JSONDecodeError) as error:
             raise ValueError(f"`path` {os.fspath(path)!r} is damaged: {error}") from error
         total = settings.pop("total")
         shape = Shape(arrays["x0"], bounds=(arrays["lower"], arrays["upper"]), **settings)
         shape.extend(max(total, settings["budget"]))
-        for i, value in enumerate(arrays["values"]):
-            shape._take(float(value), arrays["gradients"][i] if settings["gradients"] else None)
+        for i, (number, value) in enumerate(zip(arrays["numbers"], arrays["values"], strict=True)):
+            shape._take(Told(int(number), float(value), arrays["gradients"][i] if settings["gradients"] else None))
         shape._run.budget = total
         return shape
 
-    def _point(self) -> np.ndarray:
-        """The flat point to evaluate: the plant's, or the next probe around it."""
-        if self._gradients or self._alone or not self._values:
-            return self._run.x
-        return self._reading_probes()[len(self._values) - 1]
+    @property
+    def _begun(self) -> int:
+        """Calls that were made before this round."""
+        return len(self._told) - len(self._answers)
 
-    def _reading_probes(self) -> np.ndarray:
-        if self._probes is None:
-            points: list[np.ndarray] = []
+    def _require_budget(self) -> None:
+        if self.left < 1:
+            raise BudgetExhausted(f"All {self._run.budget} calls are spent; `extend` the budget to go on.")
 
-            def note(x: np.ndarray) -> float:
-                points.append(x)
-                return 0.0
+    def _restore(self, point: np.ndarray) -> Any:
+        return self._run.problem.layout.restore(point.copy())
 
-            self._differences().estimate(self._run.x, note, self._run.gradients)
-            self._probes = np.array(points)
-        return self._probes
+    def _open(self) -> list[int]:
+        """Places of the round's points that were not told and fit into the budget."""
+        last = self._run.budget - self._begun
+        return [place for place in range(min(len(self._points), last)) if place not in self._answers]
+
+    def _round_points(self) -> np.ndarray:
+        """All points of a round, in the order in which the run hears of them: each particle's own, then its probes."""
+        run = self._run
+        if self._gradients or self._alone:
+            return run.round
+        differences = self._differences()
+        rows = [[x[None], differences.probes(x, run.gradients + i)] for i, x in enumerate(run.round)]
+        return np.concatenate([part for row in rows for part in row])
 
     def _differences(self) -> HostDifferences:
         problem = self._run.problem
         return HostDifferences.for_budget(problem.lower, problem.upper, self._settings["budget"], self._run.seed)
 
-    def _take(self, value: float, gradient: np.ndarray | None) -> None:
-        """One call's outcome; the policy hears of it when its reading is complete."""
-        run = self._run
-        self._told_values.append(value)
-        if self._gradients:
-            gradient = np.full_like(run.x, np.nan) if gradient is None else gradient.astype(run.x.dtype)
-            self._told_gradients.append(gradient)
-            return self._read(value, gradient, 1)
-        if self._alone:
-            return self._read(value, np.zeros_like(run.x), 1)
-        run.saw(self._point(), value if np.isfinite(value) else np.inf, len(self._told_values))
-        self._values.append(value)
-        if len(self._values) > len(self._reading_probes()):
-            answers = iter(self._values[1:])
-            _, estimate = self._differences().estimate(run.x, lambda x: next(answers), run.gradients)
-            return self._read(self._values[0], estimate, len(self._values))
+    def _take(self, told: Told) -> None:
+        """One call's outcome; the run hears of it when it is its turn, so that the order of answers has no effect."""
+        self._answers[told.number - self._begun] = told
+        self._told.append(told)
+        while self._taken in self._answers:
+            self._hear()
+        if self._taken == len(self._points):
+            self._taken, self._answers = 0, {}
+            self._points = self._round_points()
 
-    def _read(self, value: float, gradient: np.ndarray, cost: int) -> None:
+    def _hear(self) -> None:
+        """The next answer in order; the policy hears of it when its reading is complete."""
+        size = len(self._points) // self._run.particles  # calls of a reading
+        place, answer = self._taken, self._answers[self._taken]
+        calls = self._begun + place + 1
+        self._taken += 1
+        if self._gradients:
+            none = np.full_like(self._run.x, np.nan)
+            return self._read(answer.value, none if answer.gradient is None else answer.gradient, 1, calls)
+        if self._alone:
+            return self._read(answer.value, np.zeros_like(self._run.x), 1, calls)
+        self._saw(place, answer.value, calls)
+        if self._taken % size == 0:
+            values = [self._answers[i].value for i in range(self._taken - size, self._taken)]
+            answers = iter(values[1:])
+            _, estimate = self._differences().estimate(self._run.x, lambda x: next(answers), self._run.gradients)
+            self._read(values[0], estimate, size, calls)
+
+    def _saw(self, place: int, value: float, calls: int) -> None:
+        self._run.saw(self._points[place], value if np.isfinite(value) else np.inf, calls)
+
+    def _read(self, value: float, gradient: np.ndarray, cost: int, calls: int) -> None:
         numbers: Any = (self._run.x.dtype.type(value), gradient, np.int32(cost))
-        self._run.tell(Reading(*numbers), len(self._told_values))
-        self._values, self._probes = [], None
+        self._run.tell(Reading(*numbers), calls)

@@ -15,14 +15,18 @@ from .core.fingerprint import describe, digest, environment
 from .core.problem import Layout, Problem, read_problem
 from .core.result import Result
 from .oracles import (
+    SCHEMES,
     AbstractOracle,
     AdjointOracle,
     ExactOracle,
+    FiniteDifferences,
     HostDifferences,
     HostOracle,
     Journal,
     JournalError,
+    Rows,
     compiled_pair,
+    fetch_round,
 )
 from .policy import AbstractPolicy, find_policy
 from .run import STRETCH, Run, prefer_prompt_dispatch
@@ -38,10 +42,11 @@ def minimize(
     *,
     bounds: Any = None,
     budget: int = 500,
-    jac: bool | Callable[..., Any] | None = None,
+    jac: bool | str | Callable[..., Any] | None = None,
     noise: float | None = None,
     policy: str | AbstractPolicy = "universal",
     num_starts: int = 1,
+    batched: bool = False,
     port_allowance: float | None = None,
     seed: int = 0,
     callback: Callback | None = None,
@@ -61,10 +66,14 @@ def minimize(
             uniformly inside `bounds`. Its dtype is the run's (float64 unless all of it is float32).
         bounds: (lower, upper), a sequence of pairs, a `scipy.optimize.Bounds`, or None. No query leaves them.
         budget: the hard cap on calls. A value with its gradient is one call; without gradients each value is one.
-        jac: None (autodiff if `fun` computes with JAX, else value-only), True, or a callable that returns the gradient.
+        jac: None (autodiff if `fun` computes with JAX, else value-only), True, a callable that returns the gradient, or
+            "2-point", "3-point" or "cs": finite differences as SciPy names them, each value a call.
         noise: standard deviation of the gradient's noise; None lets the readings tell.
         policy: a shipped name, a path to a weights file, or a policy.
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0.
+        batched: `fun` (and `jac`) answer many points at once: they get (n, d) and return n values (or n gradients).
+            Each point is a call. The starts, and the probes around several of them where there are no gradients, come
+            together; it goes with no `call_timeout`.
         port_allowance: how much energy a policy's port may feed in, as a multiple of what was dissipated so far; an
             input that would pass it is cut. None: nobody watches; infinity: watched, and never cut.
         seed: all randomness follows from it.
@@ -72,8 +81,8 @@ def minimize(
             objective, at intervals of a compiled one. `events` are those since the last time. Returning True or raising
             StopIteration ends the run.
         journal: a file that keeps every call as it is made. After a crash the same `minimize` answers them from it and
-            ends as if nothing had happened, down to the byte; only the call that was cut short is made again. A
-            compiled objective is then read call by call.
+            ends as if nothing had happened, down to the byte; only the call that was cut short (where `batched`, its
+            round) is made again. A compiled objective is then read call by call.
         on_error: "raise" passes an exception of `fun` on, unchanged, with the result so far in its attribute
             `shapeopt_result`; "skip" counts the call and goes on.
         call_timeout: seconds that one call may take. `fun` is then called in a process of its own, with NumPy arrays,
@@ -85,13 +94,13 @@ def minimize(
 
     Returns a SciPy `OptimizeResult` (x, fun, success, status, message, nfev, njev, nit) with `minima` (distinct basins:
     x, fun, visits), `events` (one entry for each stage that ended: call, particle, stage, mode, cause, the values with
-    which it began (`before`) and ended (`value`), best, whether memory was written (`wrote`), the `anchor` of the stage
-    that follows, `next_x`, and how many of its port inputs were cut), `trace` (per reading: value, best, calls, mode,
-    and x where the run is not huge), `energy` (the ledger, one array a term) and `passivity` (allowance, energy
-    `injected` by the port and `dissipated` after each reading, and the calls after an input was `cut`; None if nobody
-    watched). Where `jac` gave the gradient, `gradient_fit` says whether it is that of the values: the `ratio` of the
-    value's changes to what the gradient makes of the same moves, over how many `moves`, and whether it `agrees` (is
-    about 1); `message` tells if not. It costs no call.
+    which it began (`before`) and ended (`value`), where it ended (`x`), best, whether memory was written (`wrote`), the
+    `anchor` of the stage that follows, `next_x`, and how many of its port inputs were cut), `trace` (per reading:
+    value, best, calls, mode, and x where the run is not huge), `energy` (the ledger, one array a term) and `passivity`
+    (allowance, energy `injected` by the port and `dissipated` after each reading, and the calls after an input was
+    `cut`; None if nobody watched). Where `jac` gave the gradient, `gradient_fit` says whether it is that of the values:
+    the `ratio` of the value's changes to what the gradient makes of the same moves, over how many `moves`, and whether
+    it `agrees` (is about 1); `message` tells if not. It costs no call.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
@@ -103,16 +112,18 @@ def minimize(
     kept = stages or folder is not None
     found = find_policy(policy, noise)
     run = Run(found, problem, budget, int(seed), num_starts, port_allowance, kept)
-    run.judges_gradients = jac is not None and not noise
-    host = _host_oracle(fun, jac, problem, run, call_timeout)
-    settings = {"noise": noise, "on_error": on_error, "call_timeout": call_timeout, "stages": kept}
+    run.judges_gradients = (jac is True or callable(jac)) and not noise
+    rows = _rows(fun, jac, problem.layout, call_timeout) if batched else []
+    asked, slope = (rows[0] if rows else fun), (rows[1] if len(rows) > 1 else jac)
+    host = _host_oracle(asked, slope, problem, run, call_timeout)
+    settings = {"noise": noise, "on_error": on_error, "call_timeout": call_timeout, "stages": kept, "batched": batched}
     with ExitStack() as opened:
         if journal is not None:
             host.journal = opened.enter_context(_journal(journal, fun, jac, found, run, settings))
         if isinstance(host.fun, TimedFunction):
             opened.enter_context(host.fun)
         try:
-            status = _drive(fun, jac, run, host, callback, on_error)
+            status = _drive(asked, slope, run, host, callback, on_error, rows)
             if host.journal is not None and status == Status.BUDGET_SPENT:
                 host.journal.finish()
         except BaseException as error:
@@ -135,9 +146,12 @@ def _journal(
 ) -> Journal:
     """The journal at `path`, whose header has all that the run's bytes depend on and that can be told."""
     problem = run.problem
+    if jac == "cs":
+        raise ValueError("`jac` must not be 'cs' where a `journal` is kept, which has no complex numbers.")
+    given = jac if isinstance(jac, str) else "none" if jac is None else "with the value" if jac is True else None
     header = {
         "objective": describe(fun),
-        "gradient": "none" if jac is None else "with the value" if jac is True else describe(jac),
+        "gradient": describe(jac) if given is None else given,
         "x0": digest(problem.x0),
         "bounds": digest(problem.lower, problem.upper),
         "dimension": problem.x0.size,
@@ -168,6 +182,7 @@ def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise
     name = getattr(shown, "__name__", type(shown).__name__)
     name = name.removesuffix("Task").removesuffix("Landscape") if task is not None else name
     gradient = "not given" if jac is None else "returned with the value" if jac is True else "a function of its own"
+    gradient = f"{jac} differences" if isinstance(jac, str) else gradient
     settings = {"objective": name, "budget": run.budget, "policy": policy if isinstance(policy, str) else policy.kind}
     settings |= {"seed": run.seed, "starts": run.particles, "gradient": gradient, "noise": noise}
     settings |= {"port allowance": run.port_allowance}
@@ -186,17 +201,20 @@ def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise
     write_run_report(folder, result, subject)
 
 
-def _drive(fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
+def _drive(
+    fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]
+) -> Status:
     """Learn from the first reading whether the objective traces; then the compiled or the stepped loop."""
-    timed = isinstance(host.fun, TimedFunction)
-    traceable = not timed and _attempt(lambda: host.first_reading(run.x), host, on_error)
+    called = isinstance(host.fun, TimedFunction) or isinstance(jac, str)  # with NumPy arrays, and never compiled
+    traceable = not called and _attempt(lambda: host.first_reading(run.x), host, on_error)
     if traceable and host.calls < run.budget:
         oracle = _traceable_oracle(fun, jac, run.problem.layout)
         if _attempt(lambda: host.compiles(run.x, lambda: _traces(oracle, run)), host, on_error):
             if host.journal is None:
                 return _stretch(run, oracle, host.calls, callback)
             host.replace(compiled_pair(oracle, run.x.dtype))  # call by call, since each is to be kept
-    return _step(run, host, callback, on_error)
+            rows = []
+    return _step(run, host, callback, on_error, rows)
 
 
 def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | None) -> Status:
@@ -213,12 +231,15 @@ def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | 
     return Status.BUDGET_SPENT
 
 
-def _step(run: Run, host: HostOracle, callback: Callback | None, on_error: str) -> Status:
-    """A host objective: one reading a time."""
-    if host.jac is None and run.read_values():
+def _step(run: Run, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]) -> Status:
+    """A host objective: one reading a time; a vectorised one is asked for a whole round before."""
+    asked_for = host.jac is not None or isinstance(host.differences, FiniteDifferences)  # a gradient, by the user
+    if not asked_for and run.read_values():
         host.read_alone()
     read = host.read if on_error == "raise" else lambda x: _attempt(lambda: host.read(x), host, on_error)
     while host.fits(run.x):
+        if rows and len(run.round) == run.particles:
+            fetch_round(rows, host, run.round)
         reading = read(run.x)
         run.tell(_nothing(run) if reading is None else reading, host.calls)
         if _stops(callback, run):
@@ -288,8 +309,24 @@ def _raveled(gradient: Any, x: Any) -> Any:
     return concatenate([leaf.reshape(-1) for leaf in leaves])
 
 
+def _rows(fun: Any, jac: Any, layout: Layout, call_timeout: float | None) -> list[Rows]:
+    """A vectorised objective, and its gradient where that is a function of its own."""
+    if not layout.flat:
+        raise ValueError("`x0` must be a flat array where `batched` is True.")
+    if isinstance(jac, str):
+        raise ValueError(f"`jac` must be None, True or a callable where `batched` is True; got {jac!r}.")
+    if call_timeout is not None:
+        raise ValueError(f"`call_timeout` must be None where `batched` is True; got {call_timeout!r}.")
+    for name, one in (("fun", fun), ("jac", jac)):
+        if not callable(one) and (name == "fun" or one not in (None, True)):
+            raise ValueError(f"`{name}` must be callable; got {one!r}.")
+    return [Rows(one) for one in (fun, jac) if callable(one)]
+
+
 def _host_oracle(fun: Any, jac: Any, problem: Problem, run: Run, call_timeout: float | None) -> HostOracle:
     layout = problem.layout
+    scheme = FiniteDifferences(jac, problem.lower, problem.upper) if jac in SCHEMES else None
+    jac = None if scheme is not None else jac
     if not callable(fun) or (jac is not None and jac is not True and not callable(jac)):
         return HostOracle(fun, problem.x0, jac)  # raises with the argument's name
     if not layout.flat:
@@ -298,7 +335,7 @@ def _host_oracle(fun: Any, jac: Any, problem: Problem, run: Run, call_timeout: f
     if call_timeout is not None:
         both = fun if jac is None or jac is True else ValueAndGradient(fun, jac)
         fun, jac = TimedFunction(both, call_timeout), None if jac is None else True
-    differences = HostDifferences.for_budget(problem.lower, problem.upper, run.budget, run.seed)
+    differences = scheme or HostDifferences.for_budget(problem.lower, problem.upper, run.budget, run.seed)
     return HostOracle(fun, problem.x0, jac, differences=differences, limit=run.budget)
 
 

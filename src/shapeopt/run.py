@@ -89,7 +89,7 @@ class Run:
             self.box = Box.around(problem.lower, problem.upper, problem.x0)
         self._start(optimizer)
         outward = jax.device_get(self.box).outward
-        self.log = EventLog(self.particles, _writes(policy), outward, problem.layout.restore)
+        self.log = EventLog(self._first, _writes(policy), outward, problem.layout.restore)
         self._shown = 0  # entries of the log that a callback has seen
         self._stepper: Stepper | None = None
         self._round: list[Reading] = []
@@ -139,6 +139,11 @@ class Run:
     def x(self) -> np.ndarray:
         """The point to read next."""
         return self._points[len(self._round)]
+
+    @property
+    def round(self) -> np.ndarray:
+        """The points that are still to be read before the optimizer hears of them, `x` first; a row each."""
+        return self._points[len(self._round) :]
 
     def _inside(self, points: np.ndarray) -> np.ndarray:
         """The points, moved onto bounds so small that compiled code, which has no denormal numbers, took them for 0."""

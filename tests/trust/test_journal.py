@@ -52,6 +52,32 @@ def test_a_journal_cut_anywhere_gives_the_same_bytes_and_at_most_one_call_again(
             assert counted.calls == whole.nfev - answers
 
 
+@pytest.mark.parametrize("starts", [1, 3])
+@pytest.mark.parametrize("jac", [None, True])
+def test_a_vectorised_function_is_asked_again_only_for_what_its_journal_does_not_have(jac, starts, tmp_path):
+    asked, path = [], tmp_path / "run.journal"
+
+    def rows(x):
+        asked.extend(x)
+        values, gradients = zip(*map(ripples, np.asarray(x)), strict=True)
+        return (np.array(values), np.array(gradients)) if jac else np.array(values)
+
+    whole = run(rows, jac, path, batched=True, num_starts=starts)
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert len(asked) == whole.nfev
+    for answers in (1, 2, 8, 9, 10, whole.nfev):
+        path.write_bytes(b"".join(lines[: 1 + 2 * answers]))
+        asked.clear()
+        assert told(run(rows, jac, path, batched=True, num_starts=starts)) == told(whole)
+        assert path.read_bytes().splitlines(keepends=True) == lines and len(asked) == whole.nfev - answers
+
+
+def test_complex_steps_are_not_kept(tmp_path):
+    with pytest.raises(ValueError, match="cs"):
+        run(lambda x: np.sum(x * x), "cs", tmp_path / "run.journal")
+    assert not (tmp_path / "run.journal").exists()
+
+
 def test_a_run_without_a_journal_reads_the_same(tmp_path):
     assert told(run(pair, True, tmp_path / "a")) == told(run(pair, True, None))
 

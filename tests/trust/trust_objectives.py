@@ -57,6 +57,7 @@ HOST = {
     "pair": (ripples, True),
     "two functions": (value, gradient),
     "values": (value, None),
+    "differences": (value, "2-point"),
     "branching": (branching, None),
     "writing": (writing, None),
 }

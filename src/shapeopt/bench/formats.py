@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from .layout import MISSING, TIMES, Entry, Mark, Table
 
@@ -69,6 +70,21 @@ def to_latex(table: Table) -> str:
         begin = [r"\begin{table}", r"\centering", about, SHRUNK, r"\begin{tabular}" + columns]
         lines = [*begin, *inner, r"\end{tabular}}", r"\end{table}"]
     return "\n".join(lines) + "\n"
+
+
+def to_plain(table: Table) -> dict[str, Any]:
+    """Numbers and words as JSON has them: an entry is its numbers (the figure, then its deviation), or its text."""
+
+    def plain(entry: Entry) -> Any:
+        numbers = [float(value) for value in entry.numbers]
+        return numbers or (None if entry.text == MISSING else entry.text)
+
+    groups = [
+        {"heading": group.heading, "rows": [[plain(entry) for entry in row] for row in group.rows]}
+        for group in table.groups
+    ]
+    about = {"name": table.name, "title": table.title, "columns": list(table.columns)}
+    return about | {"groups": groups, "notes": list(table.notes)}
 
 
 def _latex_rows(table: Table) -> list[str]:

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 import tyro
 
 from .bench import Bench
+from .completion import Completion
 from .demo import Demo
-from .errors import UsageError
+from .errors import UsageError, did_you_mean
 from .figures import Figures
 from .listing import List
 from .minimize import Minimize
@@ -32,25 +33,42 @@ Command = (
     | Annotated[Figures, tyro.conf.subcommand("figures")]
     | Annotated[Theory, tyro.conf.subcommand("theory")]
     | Annotated[List, tyro.conf.subcommand("list")]
+    | Annotated[Completion, tyro.conf.subcommand("completion")]
 )
+NAMES = ("minimize", "demo", "train", "bench", "report", "figures", "theory", "list", "completion")
 DESCRIPTION = "Fixed-budget nonconvex minimisation."
+CLOSED_PIPE = 141  # as a shell reports a program that wrote to a reader which had gone
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; `argv` defaults to the process's own. Returns the exit code (0 well, 1 the objective raised or a
-    process was lost, 2 a wrong argument, 130 stopped by Ctrl-C)."""
+    process was lost, 2 a wrong argument, 130 stopped by Ctrl-C, 141 whoever read the output has gone)."""
     words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        try:
+            code = _main(words)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed goes nowhere
+        return CLOSED_PIPE
+    if code == 130 and argv is None:  # JAX, interrupted while it compiles, can crash when the process ends in order
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _main(words: list[str]) -> int:
+    if words and not words[0].startswith("-") and words[0] not in NAMES:
+        hint = did_you_mean(words[0], NAMES) or f"; there are {', '.join(NAMES)}."
+        print(f"shapeopt: error: no command is called {words[0]!r}{hint}", file=sys.stderr)
+        return 2
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
     command: Any = tyro.cli(Command, prog="shapeopt", description=DESCRIPTION, args=words, config=config)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Unicode must not end a run
-    code = _run(command)
-    if code == 130 and argv is None:  # JAX, interrupted while it compiles, can crash when the process ends in order
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    return code
+    return _run(command)
 
 
 def _run(command: Any) -> int:

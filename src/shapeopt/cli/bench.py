@@ -35,6 +35,8 @@ class Run:
     """Local processes; 0 stands for one a core."""
     scheduler: str | None = None
     """Address of a Dask scheduler, such as tcp://127.0.0.1:8786, instead of local processes."""
+    json: bool = False
+    """Print what was made, what failed and what was left out as JSON; all else goes to the standard error."""
 
     def run(self) -> int:
         keep_compiled_code()
@@ -50,13 +52,17 @@ class Run:
             absent, jobs = left_out(protocol, methods), jobs_of(protocol, methods, self.out)
         except (UnknownNameError, RecordError, ModuleNotFoundError) as error:
             raise UsageError(str(error)) from error
+        told = sys.stderr if self.json else sys.stdout
         for line in _told(absent):
-            print(line)
+            print(line, file=told)
         total = len(methods) * len(protocol.cells) - len(absent)
-        print(f"{protocol.name}: {total - len(jobs)} of {total} records are there, {len(jobs)} to make in {self.out}")
+        print(
+            f"{protocol.name}: {total - len(jobs)} of {total} records are there, {len(jobs)} to make in {self.out}",
+            file=told,
+        )
         workers = self.workers or os.cpu_count() or 1
         cluster = lambda: local_processes(workers) if self.scheduler is None else dask_cluster(self.scheduler)  # noqa: E731
-        with _Progress(len(jobs)) as progress:
+        with _Progress(len(jobs), told) as progress:
             try:
                 outcomes = run_protocol(protocol, methods, self.out, cluster, progress.note)
             except (OSError, ValueError) as error:
@@ -69,7 +75,19 @@ class Run:
         for outcome in failed:
             reason = str(outcome.error).partition("\n")[0]
             print(f"failed: {outcome.job.cell.name} {outcome.job.method}: {reason}", file=sys.stderr)
-        print(f"{len(made)} records made" + (f", {len(failed)} failed" if failed else ""))
+        print(f"{len(made)} records made" + (f", {len(failed)} failed" if failed else ""), file=told)
+        if self.json:
+            from .record import print_json
+
+            named = lambda one: {"cell": one.job.cell.name, "method": one.job.method}  # noqa: E731
+            print_json(
+                {
+                    "protocol": protocol.name,
+                    "made": [named(one) | {"path": str(one.path)} for one in made],
+                    "failed": [named(one) | {"error": one.error} for one in failed],
+                    "left_out": [named(one) | {"reason": one.reason} for one in absent],
+                }
+            )
         return 1 if failed or len(made) < len(jobs) else 0
 
     def _protocol(self) -> Any:
@@ -108,8 +126,8 @@ def _told(absent: Sequence[Any]) -> list[str]:
 class _Progress:
     """A bar with the time left where someone looks, a line a record where nobody does."""
 
-    def __init__(self, total: int) -> None:
-        self.total, self.done, self.began = total, 0, time.perf_counter()
+    def __init__(self, total: int, stream: Any) -> None:
+        self.total, self.done, self.began, self._stream = total, 0, time.perf_counter(), stream
         self._bar: Any = None
 
     def __enter__(self) -> "_Progress":
@@ -136,7 +154,7 @@ class _Progress:
             return
         spent = time.perf_counter() - self.began
         left = spent / self.done * (self.total - self.done)
-        print(f"{self.done}/{self.total} {what}, about {left:.0f} s left", flush=True)
+        print(f"{self.done}/{self.total} {what}, about {left:.0f} s left", flush=True, file=self._stream)
 
 
 @dataclass(frozen=True)

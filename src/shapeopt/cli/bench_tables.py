@@ -1,6 +1,7 @@
 """`shapeopt bench table | compare | plot`: what the records of `shapeopt bench run` say."""
 
 import itertools
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from .errors import UsageError, did_you_mean, raised_here
+from .record import plain, print_json
 
 Format = Literal["markdown", "csv", "latex"]
 Kind = Literal["ecdf", "data-profile", "performance-profile", "progress", "budget"]
@@ -86,19 +88,24 @@ class Table:
     or all."""
     format: Format = "markdown"
     """How it is written."""
+    json: bool = False
+    """As JSON instead."""
     out: Path | None = None
     """Write to this file instead of the terminal."""
     seed: int = 0
     """Of the bootstrap behind the marks."""
 
     def run(self) -> int:
-        from ..bench.formats import FORMATS
+        from ..bench.formats import FORMATS, to_plain
         from ..bench.tables import PER_PROTOCOL, TABLES
 
         require("table", self.table, ["all", *TABLES, *PER_PROTOCOL])
         with usage_errors():
             wanted = TABLES[self.table].protocols if self.table in TABLES else ()
             tables = list(self._tables(self.records.digests(wanted) if self.table != "mechanisms" else []))
+        if self.json:
+            show(_json([to_plain(table) for table in tables]), self.out)
+            return 0
         texts = [FORMATS[self.format](table) for table in tables]
         if self.format == "csv" and len(texts) > 1:
             texts = [f"# {table.title}\n{text}" for table, text in zip(tables, texts, strict=True)]
@@ -130,6 +137,8 @@ class Compare:
     """Compare a gap itself, not its logarithm."""
     format: Format = "markdown"
     """How it is written."""
+    json: bool = False
+    """As JSON instead."""
     out: Path | None = None
     """Write to this file instead of the terminal."""
     seed: int = 0
@@ -138,7 +147,7 @@ class Compare:
     def run(self) -> int:
         from ..bench.comparison import Scale, comparison_table
         from ..bench.digest import methods_of
-        from ..bench.formats import FORMATS
+        from ..bench.formats import FORMATS, to_plain
         from ..bench.metrics import METRICS
 
         self.records.only_protocol()
@@ -150,7 +159,7 @@ class Compare:
         scale = Scale.PLAIN if self.plain or not self.metric.endswith("gap") else Scale.LOG
         with usage_errors():
             table = comparison_table(found, self.method, self.against, self.metric, scale, seed=self.seed)
-        show(FORMATS[self.format](table), self.out)
+        show(_json(to_plain(table)) if self.json else FORMATS[self.format](table), self.out)
         return 0
 
 
@@ -164,6 +173,8 @@ class Plot:
     kind: Kind = "ecdf"
     """ecdf: targets reached against calls; data-profile and performance-profile: runs solved; progress: best gap
     against calls; budget: best gap at the end against the budget."""
+    json: bool = False
+    """Print the picture's path as JSON."""
 
     def run(self) -> int:
         self.records.only_protocol()
@@ -177,7 +188,7 @@ class Plot:
         with usage_errors():
             figure = PICTURES[self.kind].draw(self.records.load())
         save(figure, self.out)
-        print(f"wrote {self.out}")
+        print_json({"picture": str(self.out)}) if self.json else print(f"wrote {self.out}")
         return 0
 
 
@@ -198,6 +209,10 @@ def require(argument: str, value: str, known: Iterable[str]) -> None:
     if value not in names:
         hint = did_you_mean(value, names)
         raise UsageError(f"`{argument}` must be one of {', '.join(names) or 'none'}; got {value!r}{hint}")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(plain(value), indent=1, allow_nan=False) + "\n"
 
 
 def show(text: str, out: Path | None) -> None:

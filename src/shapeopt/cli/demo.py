@@ -10,6 +10,7 @@ from typing import Any
 from .environment import keep_compiled_code
 from .errors import UsageError
 from .progress import make_display
+from .record import print_json
 
 DIMENSION, BUDGET = 20, 500
 SOLVED = 1e-2  # a gap below it counts as solved, and two solved runs as a tie
@@ -23,6 +24,8 @@ class Demo:
     """Decides the task, the start and both methods' own randomness."""
     runs: int = 1
     """Repeat over this many seeds, from --seed on, and count who did better."""
+    json: bool = False
+    """Print the gaps of both, seed by seed, as JSON."""
 
     def run(self) -> int:
         if self.runs < 1:
@@ -30,7 +33,7 @@ class Demo:
         if self.seed < 0:
             raise UsageError(f"--seed must not be negative; got {self.seed}.")
         keep_compiled_code()
-        return self._one() if self.runs == 1 else self._many()
+        return self._one() if self.runs == 1 and not self.json else self._many()
 
     def _one(self) -> int:
         from rich.console import Console
@@ -73,6 +76,10 @@ class Demo:
             if not pairs:
                 raise
             print(f"shapeopt: stopped by Ctrl-C after {len(pairs)} of {self.runs} runs", file=sys.stderr)
+        if self.json:
+            runs = [{"seed": self.seed + i, "shapeopt": a, "basinhopping": b} for i, (a, b) in enumerate(pairs)]
+            print_json({"dimension": DIMENSION, "budget": BUDGET, "solved": SOLVED, "gaps": runs})
+            return 0 if len(pairs) == self.runs else 130
         console = Console(highlight=False)
         console.print(_headline(f"seeds {self.seed} to {self.seed + len(pairs) - 1}"))
         _print_pairs(console, pairs, self.seed)

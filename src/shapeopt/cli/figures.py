@@ -1,6 +1,7 @@
 """`shapeopt figures`: a figure of the paper, from records that are made where they are missing."""
 
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ import tyro
 
 from .environment import keep_compiled_code
 from .errors import UsageError
+from .record import print_json
 
 Name = Literal["minima", "trajectories", "curves", "shaped", "field", "multiwell", "science", "search"]
 
@@ -27,6 +29,8 @@ class Figures:
     """Folder of the records, as of `shapeopt bench run --out`."""
     workers: int = 0
     """Local processes for what is missing; 0 stands for one a core."""
+    json: bool = False
+    """Print the figure's path as JSON; all else goes to the standard error."""
 
     def run(self) -> int:
         keep_compiled_code()
@@ -46,8 +50,12 @@ class Figures:
         except RecordError as error:
             raise UsageError(str(error)) from error
         save(figure, self.out)
-        print(f"wrote {self.out}")
+        print_json({"figure": str(self.out)}) if self.json else print(f"wrote {self.out}")
         return 0
+
+    @property
+    def _told(self) -> Any:
+        return sys.stderr if self.json else sys.stdout
 
     def _source(self) -> Any:
         from ..bench.figure_sources import FIGURE_PROTOCOLS, FIGURE_SHEETS
@@ -59,7 +67,7 @@ class Figures:
         for part, make in FIGURE_SHEETS[self.name].items():
             path = self.records / "sheets" / f"{self.name}-{part}.safetensors"
             if not path.is_file():
-                print(f"running {part} for {path}", flush=True)
+                print(f"running {part} for {path}", flush=True, file=self._told)
                 save_sheet(path, make())
             sheets.append(load_sheet(path))
         return sheets
@@ -71,7 +79,7 @@ class Figures:
 
         jobs = jobs_of(protocol, protocol.methods, self.records)
         if jobs:
-            print(f"{len(jobs)} records to make in {self.records}", flush=True)
+            print(f"{len(jobs)} records to make in {self.records}", flush=True, file=self._told)
             workers = self.workers or os.cpu_count() or 1
             outcomes = run_protocol(protocol, protocol.methods, self.records, lambda: local_processes(workers))
             failed = [outcome for outcome in outcomes if outcome.error]
@@ -80,7 +88,7 @@ class Figures:
                 raise UsageError(f"{len(failed)} records failed; {one.job.cell.name} {one.job.method}: {one.error}")
         wanted = {cell.name for cell in protocol.cells}
         for left in left_out(protocol, protocol.methods):
-            print(f"left out: {left.job.method} on {left.job.cell.name}: {left.reason}")
+            print(f"left out: {left.job.method} on {left.job.cell.name}: {left.reason}", file=self._told)
         for record in load_records(self.records, protocol.name):
             if record.cell["name"] in wanted and record.method in protocol.methods:
                 yield record

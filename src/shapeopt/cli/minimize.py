@@ -12,9 +12,9 @@ import tyro
 from .environment import keep_compiled_code, one_thread_for_small_matrices
 from .errors import UsageError, did_you_mean, raised_here, relayed, traceback_below
 from .interrupt import Interrupt
-from .objective import ImportFailed, Objective, UserFunction, make_function, make_task
+from .objective import ImportFailed, Objective, UserFunction, make_command, make_function, make_task
 from .progress import Display, make_display
-from .record import check_writable, write_record
+from .record import STANDARD_OUTPUT, check_writable, write_record
 
 INTERRUPTED = "Stopped by Ctrl-C; the best point seen is returned."
 
@@ -26,10 +26,12 @@ def _shown(metavar: str) -> Any:
 
 @dataclass(frozen=True)
 class Minimize:
-    """Minimise a function of yours (package.module:function) or a task of a built-in family (see `shapeopt list`)."""
+    """Minimise a function of yours (package.module:function), a program (--command) or a task of a built-in family."""
 
-    objective: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="OBJECTIVE")]
-    """package.module:function, looked for in the current directory too; or the name of a family."""
+    objective: Annotated[tyro.conf.Positional[str | None], _shown("OBJECTIVE")] = None
+    """package.module:function, looked for in the current directory too; or a family (see `shapeopt list`)."""
+    command: Annotated[str | None, _shown("COMMAND")] = None
+    """A program instead, such as "./sim {x}": {x} becomes the coordinates, and it prints the value. No shell."""
     bounds: Annotated[tuple[float, ...], _shown("LOWER UPPER ...")] = ()
     """One pair for all coordinates, or a pair for each; families have their own."""
     dim: Annotated[int | None, _shown("INT")] = None
@@ -39,7 +41,7 @@ class Minimize:
     budget: int = 500
     """The most calls that may be spent."""
     jac: bool = False
-    """The function returns (value, gradient)."""
+    """The function returns (value, gradient); the program prints both."""
     policy: str = "universal"
     """A shipped policy or a path to one."""
     seed: int = 0
@@ -53,15 +55,15 @@ class Minimize:
     journal: Annotated[Path | None, _shown("PATH")] = None
     """Keep every call here as it is made; after a crash the same command goes on and ends as if there had been none."""
     on_error: Literal["raise", "skip"] = "raise"
-    """Functions: whether an exception ends the run or only costs its call."""
+    """Whether a call that fails ends the run or only costs its call."""
     call_timeout: Annotated[float | None, _shown("SECONDS")] = None
-    """Functions: how long a call may take, in a process of its own; what takes longer is ended."""
+    """How long a call may take; what takes longer is ended, with all that it has started. A function gets a process."""
     port_allowance: Annotated[float | None, _shown("FLOAT")] = None
     """Energy that the policy's port may feed in, as a multiple of what was dissipated; past it its input is cut."""
     events: bool = False
     """Print every event: which stage ended, why, from which value to which, and where the run went on."""
     json: Annotated[Path | None, _shown("PATH")] = None
-    """Write the whole result here."""
+    """Write the whole result here; - stands for the standard output, on which nothing else is then printed."""
     report: Annotated[Path | None, _shown("DIR")] = None
     """Write a page about the run into this folder, to be opened in a browser."""
     quiet: bool = False
@@ -97,21 +99,35 @@ class Minimize:
             stages=self.json is not None or self.report is not None,
             journal=self.journal,
             on_error=self.on_error,
-            call_timeout=self.call_timeout,
+            call_timeout=None if self.command is not None else self.call_timeout,  # which sees to it itself
         )
         return self._report(objective, outcome)
 
+    @property
+    def name(self) -> str:
+        """What is minimised, as the user named it."""
+        if (self.objective is None) == (self.command is None):
+            raise UsageError("name one OBJECTIVE (see `shapeopt list`), or a program with --command.")
+        return self.objective or self.command or ""
+
+    @property
+    def of_family(self) -> bool:
+        return self.command is None and ":" not in self.name
+
     def _objective(self) -> Objective:
-        if ":" in self.objective:
+        if not self.of_family:
             for flag, given in (("rotated", self.rotated), ("varied", self.varied), ("law", self.law != "box")):
                 if given:
-                    raise UsageError(f"--{flag} is for families; {self.objective!r} is a function.")
-            return make_function(self.objective, self.bounds, self.dim, self.x0, self.jac)
+                    raise UsageError(f"--{flag} is for families; {self.name!r} is none.")
+            placed = (self.bounds, self.dim, self.x0, self.jac)
+            if self.command is not None:
+                return make_command(self.command, self.call_timeout, *placed)
+            return make_function(self.name, *placed)
         ours = (("bounds", bool(self.bounds)), ("jac", self.jac), ("call-timeout", self.call_timeout is not None))
         for flag, given in ours:
             if given:
-                raise UsageError(f"--{flag} is for functions; families such as {self.objective!r} bring their own.")
-        return make_task(self.objective, self.dim, self.law, self.rotated, self.varied, self.seed, self.x0)
+                raise UsageError(f"--{flag} is for functions; families such as {self.name!r} bring their own.")
+        return make_task(self.name, self.dim, self.law, self.rotated, self.varied, self.seed, self.x0)
 
     def _report(self, objective: Objective, outcome: "Outcome") -> int:
         """Write and print what is known, whichever way the run ended; returns the exit code."""
@@ -119,10 +135,10 @@ class Minimize:
         if result is not None and (self.json is not None or self.report is not None):
             self._write(objective, outcome)
         if outcome.error is not None:
-            _show_traceback(outcome.error, f"{self.objective} raised")
+            _show_error(outcome.error, self.name)
         elif outcome.interrupted:
             print(f"shapeopt: stopped by Ctrl-C{'' if result else ' before the first reading'}", file=sys.stderr)
-        if result is not None:
+        if result is not None and self.json != STANDARD_OUTPUT:
             self._print(objective, result, outcome.seconds)
         return 1 if outcome.error is not None else 130 if outcome.interrupted else 0 if result.success else 1
 
@@ -135,19 +151,20 @@ class Minimize:
         lower, upper = objective.bounds or ([None] * objective.dimension,) * 2
         about: dict[str, Any] = {
             "title": objective.title,
-            "objective": self.objective,
+            "objective": self.name,
             "dimension": objective.dimension,
         }
         about |= {"budget": self.budget, "policy": self.policy, "seed": self.seed, "seconds": outcome.seconds}
         about |= {} if self.port_allowance is None else {"port_allowance": self.port_allowance}
         family = {"law": self.law, "rotated": self.rotated, "varied": self.varied}
-        about |= {"jac": self.jac} if ":" in self.objective else family
+        about |= family if self.of_family else {"jac": self.jac}
+        about |= {} if self.command is None else {"command": True}
         about |= {"minimum": objective.minimum, "gap": result.fun - objective.minimum}
         about |= {"lower": lower, "upper": upper, "versions": versions()}
         if self.json is not None:
             write_record(self.json, about, result)
         if self.report is not None and "x" in result.get("trace", ()):
-            task = None if ":" in self.objective else objective.fun
+            task = objective.fun if self.of_family else None
             write_run_report(self.report, result, subject_of(about, result, task))
 
     def _print(self, objective: Objective, result: Any, seconds: float) -> None:
@@ -155,11 +172,12 @@ class Minimize:
             print(repr(float(result.fun)))
             return
         from rich.console import Console
+        from rich.markup import escape
 
         from .summary import print_account, print_best, print_events
 
         console = Console(highlight=False)
-        console.print(f"[bold]{objective.title}[/], seed {self.seed}, policy {self.policy}\n", soft_wrap=True)
+        console.print(f"[bold]{escape(objective.title)}[/], seed {self.seed}, policy {self.policy}\n", soft_wrap=True)
         print_best(console, result, self.budget, seconds, objective.minimum)
         if not result.success and not result.get("partial"):
             console.print(f"[yellow]{result.message}[/]")
@@ -292,6 +310,16 @@ def _check_report(folder: Path) -> None:
         check_folder(folder)
     except ReportError as error:
         raise UsageError(f"--report {folder}: {error}") from error
+
+
+def _show_error(error: BaseException, name: str) -> None:
+    """What ended a run: of a program what it did, of a function the part of the traceback that is the user's."""
+    from ..adapters.command import CommandFailed
+
+    if isinstance(error, CommandFailed):
+        print(f"shapeopt: {error}", file=sys.stderr)
+    else:
+        _show_traceback(error, f"{name} raised")
 
 
 def _show_traceback(error: BaseException | None, line: str) -> int:

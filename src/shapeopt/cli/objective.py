@@ -103,14 +103,45 @@ def _module_hint(name: str) -> str:
 
 def make_function(spec: str, bounds: Sequence[float], dim: int | None, x0: Sequence[float], jac: bool) -> Objective:
     """The objective of a function with bounds (one pair for all coordinates, or a pair each) and a start."""
-    import numpy as np
+    _check_pairs(bounds)
+    return _placed(spec, load_function(spec), bounds, dim, x0, jac)
 
+
+def make_command(
+    command: str,
+    time_limit: float | None,
+    bounds: Sequence[float],
+    dim: int | None,
+    x0: Sequence[float],
+    jac: bool,
+) -> Objective:
+    """The objective of a program, with bounds and a start as of a function."""
+    from ..adapters.command import Command
+
+    _check_pairs(bounds)
+    try:
+        fun = Command(command, gradient=jac, time_limit=time_limit)
+    except ValueError as error:
+        raise UsageError(
+            str(error).replace("`command`", "--command").replace("`time_limit`", "--call-timeout")
+        ) from error
+    return _placed(command, UserFunction(fun), bounds, dim, x0, jac)
+
+
+def _check_pairs(bounds: Sequence[float]) -> None:
     if len(bounds) % 2:
         raise UsageError(f"--bounds must be pairs of lower and upper; got {len(bounds)} numbers.")
     for low, high in zip(bounds[::2], bounds[1::2], strict=True):
         if not low <= high:
             raise UsageError(f"--bounds must have lower <= upper; got {low:g} {high:g}; did you mean {high:g} {low:g}?")
-    fun = load_function(spec)
+
+
+def _placed(
+    name: str, fun: UserFunction, bounds: Sequence[float], dim: int | None, x0: Sequence[float], jac: bool
+) -> Objective:
+    """`fun` with a domain and a start."""
+    import numpy as np
+
     dimension = _dimension(bounds, dim, x0)
     start = np.full(dimension, x0[0]) if len(x0) == 1 else np.array(x0) if x0 else None
     if start is not None and start.size != dimension:
@@ -120,7 +151,7 @@ def make_function(spec: str, bounds: Sequence[float], dim: int | None, x0: Seque
         pairs = np.broadcast_to(np.array(bounds).reshape(-1, 2), (dimension, 2))
         sides = (pairs[:, 0].copy(), pairs[:, 1].copy())
     domain = f"in [{bounds[0]:g}, {bounds[1]:g}]" if len(bounds) == 2 else "in a box" if bounds else "unbounded"
-    return Objective(f"{spec}, {_count(dimension)} {domain}", fun, dimension, start, sides, jac or None)
+    return Objective(f"{name}, {_count(dimension)} {domain}", fun, dimension, start, sides, jac or None)
 
 
 def _dimension(bounds: Sequence[float], dim: int | None, x0: Sequence[float]) -> int:
@@ -128,7 +159,7 @@ def _dimension(bounds: Sequence[float], dim: int | None, x0: Sequence[float]) ->
     if dim is not None and dim < 1:
         raise UsageError(f"--dim must be at least 1; got {dim}.")
     if not bounds and not x0:
-        raise UsageError("a function needs --bounds, or --x0 to start from.")
+        raise UsageError("a function or a command needs --bounds, or --x0 to start from.")
     said = [size for size in (dim, len(bounds) // 2 if len(bounds) > 2 else None) if size is not None]
     if len(x0) > 1 or (x0 and not said):
         said.append(len(x0))

@@ -29,8 +29,18 @@ FIELDS = (
 OPTIONAL = ("stages",)
 
 
+STANDARD_OUTPUT = Path("-")
+
+
+def print_json(value: Any) -> None:
+    """`value` on the standard output; NaN and infinities become null."""
+    print(json.dumps(plain(value), indent=1, allow_nan=False))
+
+
 def check_writable(path: Path) -> None:
     """Refuse, before any call is spent, a place where no file can be made."""
+    if path == STANDARD_OUTPUT:
+        return
     if path.is_dir():
         raise UsageError(f"--json must name a file; {str(path)!r} is a folder.")
     if not path.absolute().parent.is_dir():
@@ -40,10 +50,14 @@ def check_writable(path: Path) -> None:
 
 
 def write_record(path: Path, about: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-    """`about` (the run's settings) and the fields of `result` that it has; NaN and infinities become null."""
+    """`about` (the run's settings) and the fields of `result` that it has; NaN and infinities become null. The path -
+    is the standard output."""
     content = {"about": dict(about)} | {name: result[name] for name in (*FIELDS, *OPTIONAL) if name in result}
     lines = (f" {json.dumps(name)}: {json.dumps(plain(value), allow_nan=False)}" for name, value in content.items())
     text = "{\n" + ",\n".join(lines) + "\n}\n"  # a line for each field: small, and still fit for a look
+    if path == STANDARD_OUTPUT:
+        print(text, end="")
+        return
     handle, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
     try:
         with os.fdopen(handle, "w") as file:

@@ -9,6 +9,7 @@ import tyro
 
 from .environment import keep_compiled_code, one_thread_for_small_matrices
 from .errors import UsageError
+from .record import print_json
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Report:
     """Folders of records: only this protocol's."""
     alone: bool = False
     """Runs: let no other method try the same task."""
+    json: bool = False
+    """Print the page's path as JSON."""
 
     def run(self) -> int:
         keep_compiled_code()
@@ -36,7 +39,7 @@ class Report:
             page = self._bench(folder) if self.source.is_dir() else self._run(folder)
         except (ReportError, OSError) as error:
             raise UsageError(str(error)) from error
-        print(f"wrote {page}")
+        print_json({"page": str(page)}) if self.json else print(f"wrote {page}")
         return 0
 
     def _bench(self, folder: Path) -> Path:
@@ -82,10 +85,10 @@ def subject_of(about: Mapping[str, Any], result: Mapping[str, Any], task: Any) -
 
 
 def _task_of(about: Mapping[str, Any]) -> Any:
-    """The family's task that a run was on, drawn again; None for a user's function, which is not even imported."""
+    """The family's task that a run was on, drawn again; None for a user's function or program."""
     from .objective import make_task
 
-    if ":" in about["objective"]:
+    if ":" in about["objective"] or "command" in about:
         return None
     settings = (about[name] for name in ("objective", "dimension", "law", "rotated", "varied", "seed"))
     return make_task(*settings).fun

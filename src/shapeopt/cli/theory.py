@@ -9,6 +9,7 @@ import tyro
 
 from .environment import keep_compiled_code
 from .errors import UsageError
+from .record import print_json
 
 POLICIES = ("universal", "paper-ackley-2", "paper-levy-2", "paper-rastrigin-2")
 
@@ -27,6 +28,8 @@ class Theory:
     """All randomness follows from it."""
     png: bool = False
     """Pictures as PNG instead of SVG."""
+    json: bool = False
+    """Print every statement, and whether it held, as JSON."""
 
     def run(self) -> int:
         if self.runs < 4:
@@ -48,8 +51,16 @@ class Theory:
         for cell in cells:
             print(f"{cell.name}: {self.runs} runs of {cell.budget} calls", file=sys.stderr, flush=True)
             studies.append(check_cell(cell, self.runs, self.seed))
-            for statement in studies[-1].statements:
+            for statement in [] if self.json else studies[-1].statements:
                 print(f"  {'held  ' if statement.holds else 'BROKEN'}  {statement.title}", flush=True)
         page = write_report(self.folder, studies, ".png" if self.png else ".svg")
-        print(f"written to {page}")
+        if self.json:
+            said = [
+                {"policy": s.cell.name, "title": one.title, "holds": one.holds, "found": one.found}
+                for s in studies
+                for one in s.statements
+            ]
+            print_json({"page": str(page), "statements": said})
+        else:
+            print(f"written to {page}")
         return 0 if all(one.holds for one in studies) else 1

@@ -28,11 +28,12 @@ class Box(eqx.Module):
     def around(lower, upper, x0=None) -> "Box":
         """The box of two-, one- or unsided bounds; `x0` centres the coordinates that lack a side."""
         lower, upper = np.asarray(lower), np.asarray(upper)
-        origin = np.zeros_like(lower) if x0 is None else np.asarray(x0, lower.dtype)
+        xp = jnp if isinstance(x0, jax.core.Tracer) else np  # a start that is known only inside compiled code
+        origin = np.zeros_like(lower) if x0 is None else xp.asarray(x0, lower.dtype)
         closed = np.isfinite(lower) & np.isfinite(upper)
         with np.errstate(invalid="ignore", over="ignore"):
-            centre = np.where(closed, 0.5 * lower + 0.5 * upper, origin)
-            half = np.where(closed, 0.5 * upper - 0.5 * lower, REACH * np.maximum(1.0, np.abs(origin)))
+            centre = xp.where(closed, 0.5 * lower + 0.5 * upper, origin)
+            half = xp.where(closed, 0.5 * upper - 0.5 * lower, REACH * xp.maximum(1.0, xp.abs(origin)))
         return Box(*(jax.device_put(v.astype(lower.dtype)) for v in (lower, upper, centre, half / REACH)))
 
     @property

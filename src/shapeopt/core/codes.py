@@ -35,6 +35,7 @@ class Status(IntEnum):
     STOPPED_BY_CALLBACK = 1
     NO_FINITE_VALUE = 2
     FAILED = 3
+    INFEASIBLE = 10  # of runs with constraints alone
 
 
 STATUS_MESSAGES = {
@@ -42,4 +43,5 @@ STATUS_MESSAGES = {
     Status.STOPPED_BY_CALLBACK: "The callback asked to stop; the best point seen is returned.",
     Status.NO_FINITE_VALUE: "No finite value was seen within the budget.",
     Status.FAILED: "The objective raised; the best point seen until then is attached.",
+    Status.INFEASIBLE: "No point that was seen meets the constraints; the one with the least violation is returned.",
 }

@@ -15,24 +15,27 @@ class EventLog:
         call, particle, stage   after which call it ended, whose stage it was, and its number (from 0)
         mode, cause             what the stage did, and why it ended
         before, value, best     the value with which it began, the one with which it ended, the best of the run
+        x                       where it ended
         wrote                   whether memory was written (eq. dp_event_indicator)
         anchor, next_x          the anchor of the stage that follows, and the point that is read next
         cuts                    steps of the stage whose port input a passivity monitor cut
 
     `writes` says of arrays of modes and causes which ends write memory; `place` gives an anchor the user's coordinates,
-    `restore` a flat point the user's structure.
+    `restore` a flat point the user's structure. `first` has the points of the first round, a row a particle; places
+    are logged where the record keeps them.
     """
 
     def __init__(
         self,
-        particles: int,
+        first: np.ndarray,
         writes: Callable[[np.ndarray, np.ndarray], np.ndarray],
         place: Callable[[np.ndarray], np.ndarray],
         restore: Callable[[np.ndarray], Any],
     ) -> None:
         self.entries: list[Result] = []
         self._writes, self._place, self._restore = writes, place, restore
-        self._readings = 0
+        self._readings, particles = 0, len(first)
+        self._here = first  # of the last round
         self._stages = [0] * particles
         self._before = [np.nan] * particles
         self._cuts = np.zeros(particles, int)  # of each particle so far, and of its stages that ended
@@ -48,6 +51,8 @@ class EventLog:
         modes, causes = (columns[name][events].astype(int) for name in ("mode", "cause"))
         wrote = self._writes(modes, causes)
         cuts = self._count_cuts(columns)
+        places = np.concatenate([self._here, columns["next_x"]]) if "next_x" in columns else None
+        self._here = self._here if places is None else places[-particles:]
         for i, row in enumerate(events.tolist()):
             who = row % particles
             total = self._told_cuts[who] if cuts is None else int(cuts[row])
@@ -60,6 +65,7 @@ class EventLog:
                 before=self._before[who],
                 value=float(values[row]),
                 best=float(columns["best"][row]),
+                x=None if places is None else self._restore(places[row]),
                 wrote=bool(wrote[i]),
                 anchor=self._restore(self._place(columns["anchor"][row])) if "anchor" in columns else None,
                 next_x=self._restore(columns["next_x"][row]) if "next_x" in columns else None,
@@ -80,6 +86,7 @@ class EventLog:
             before=self._before[who],
             value=value,
             best=best,
+            x=None,
             wrote=False,
             anchor=None,
             next_x=None,

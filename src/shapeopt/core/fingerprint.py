@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import importlib.metadata
+import inspect
 import platform
 from collections.abc import Iterator
 from typing import Any
@@ -28,8 +29,9 @@ def environment() -> dict[str, str]:
 def describe(thing: Any) -> str:
     """The name of a function, or of an object's class with a hash of the numbers and words in its fields.
 
-    It is the same in every process. Two functions of one name are not told apart.
+    It is the same in every process. Two functions of one name are not told apart; what wraps another is not seen.
     """
+    thing = inspect.unwrap(thing)
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     name = f"{named.__module__}.{named.__qualname__}"
     return f"{name} {digest(*_contents(thing))}" if dataclasses.is_dataclass(thing) else name

@@ -1,7 +1,9 @@
 """Oracles: the only things that know the objective. They answer readings, and they count."""
 
 from .base import AbstractOracle, Objective, OracleState
+from .batched import Rows, fetch_round
 from .exact import AdjointOracle, ExactOracle
+from .finite_differences import SCHEMES, FiniteDifferences
 from .host import BudgetExhausted, HostOracle, probe_traceable
 from .host_differences import HostDifferences
 from .journal import Journal, JournalError
@@ -13,6 +15,7 @@ from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
 
 __all__ = [
     "ORACLES",
+    "SCHEMES",
     "AbstractNoise",
     "AbstractOracle",
     "AdditiveNoise",
@@ -20,6 +23,7 @@ __all__ = [
     "BudgetExhausted",
     "CoordinateDifferenceOracle",
     "ExactOracle",
+    "FiniteDifferences",
     "HeavyTailedNoise",
     "HostDifferences",
     "HostOracle",
@@ -31,7 +35,9 @@ __all__ = [
     "Objective",
     "OracleState",
     "Reader",
+    "Rows",
     "ValueOnlyOracle",
     "compiled_pair",
+    "fetch_round",
     "probe_traceable",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core import Reading
 from .checks import host_gradient, host_scalar, split_pair
+from .finite_differences import FiniteDifferences
 from .host_differences import HostDifferences
 from .journal import ANSWER, FAILURE, OPAQUE, REFUSAL, TRACEABLE, Journal, Kept
 
@@ -57,7 +58,7 @@ class HostOracle:
         x_like: Any,
         jac: bool | Callable[[Any], Any] | None = None,
         *,
-        differences: HostDifferences | None = None,
+        differences: HostDifferences | FiniteDifferences | None = None,
         limit: int | None = None,
         journal: Journal | None = None,
     ) -> None:
@@ -78,7 +79,7 @@ class HostOracle:
         self.traceable: bool | None = None  # unknown until `first_reading`
         self.best_x, self.best_value = np.array(like), np.inf  # the lowest finite value of all calls, probes included
         self._known: _Known | None = None
-        self._alone = False
+        self.alone = False  # whether readings are values without a force
         self._probe_calls = 0 if jac is not None else self.differences.probe_calls(like.size)
         self._asks_at_x = jac is not None or self.differences.include_value
 
@@ -130,7 +131,7 @@ class HostOracle:
 
     def read_alone(self) -> None:
         """From now on a reading is the value at x, for one call, and its force is zero."""
-        self._probe_calls, self._asks_at_x, self._alone = 0, True, True
+        self._probe_calls, self._asks_at_x, self.alone = 0, True, True
 
     def forgo(self, kind: str = FAILURE) -> None:
         """The last call came to nothing, and the run goes on all the same."""
@@ -141,6 +142,10 @@ class HostOracle:
         """Whether a reading at x fits into the limit."""
         return self.limit is None or self.calls + self._price(self._recall(self._point(x))) <= self.limit
 
+    def knows(self, x: np.ndarray) -> bool:
+        """Whether the value at x is there from `first_reading`, so that the next `read` at x does not ask for it."""
+        return self._known is not None and np.array_equal(self._known.x, x)
+
     def read(self, x: Any) -> Reading:
         """One reading at x, charged; value, gradient and cost are NumPy values of the oracle's dtype."""
         x = self._point(x)
@@ -149,7 +154,7 @@ class HostOracle:
         start = self.calls - (known.calls if known is not None else 0)
         self._known = None
         value, gradient = (known.value, known.gradient) if known is not None else self._ask_at(x)
-        if gradient is None and self._alone:
+        if gradient is None and self.alone:
             gradient = np.zeros_like(x)
         elif gradient is None:
             mean, gradient = self.differences.estimate(x, self._value, self.readings)
@@ -160,7 +165,7 @@ class HostOracle:
 
     def _recall(self, x: np.ndarray) -> _Known | None:
         """What the first reading left, if it was made at x."""
-        return self._known if self._known is not None and np.array_equal(self._known.x, x) else None
+        return self._known if self.knows(x) else None
 
     def _price(self, known: _Known | None) -> int:
         """Calls that a reading still has to make."""
@@ -172,11 +177,14 @@ class HostOracle:
         kept = self._call(x, self._answer)
         return kept.value, kept.gradient
 
-    def _value(self, x: np.ndarray) -> float:
+    def _value(self, x: np.ndarray) -> Any:
+        if np.iscomplexobj(x):  # a complex step, which is no place in the domain
+            self.calls += 1
+            return complex(np.asarray(self.fun(x.copy())).reshape(()))
         return self._call(x, self._value_alone).value
 
     def _call(self, x: np.ndarray, ask: Callable[[np.ndarray], Kept]) -> Kept:
-        """One call, counted; the only place where calls are made, or answered from the journal."""
+        """One call, counted; the only place where calls in the domain are made, or answered from the journal."""
         self.calls += 1
         kept = None if self.journal is None else self.journal.begin(self.calls, x)
         if kept is None:

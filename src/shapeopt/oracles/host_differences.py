@@ -64,6 +64,17 @@ class HostDifferences:
                 gradient = sphere_gradient(change, u, up + down, np)
             return float(values.mean()), gradient.reshape(x.shape).astype(x.dtype)
 
+    def probes(self, x: np.ndarray, reading: int) -> np.ndarray:
+        """The points at which `estimate` asks, a row each."""
+        asked: list[np.ndarray] = []
+
+        def note(point: np.ndarray) -> float:
+            asked.append(point)
+            return 0.0
+
+        self.estimate(x, note, reading)
+        return np.array(asked)
+
     def _directions(self, q: np.ndarray, reading: int) -> np.ndarray:
         if self.directions is None:
             return np.eye(q.size, dtype=q.dtype)

@@ -71,7 +71,7 @@ class Journal:
         self._longest = 64 + 4 * ((8 + like.nbytes) // 3 + 1)
         self._number = 0  # of the last call begun
         self._open: Kept | None = None  # how it ended, where that is known
-        self._live = False  # whether the file's end was reached, so that calls are made and not replayed
+        self.live = False  # whether the file's end was reached, so that calls are made and not replayed
         self._synced = -np.inf
         self._file = _locked(self.path)
         try:
@@ -115,7 +115,7 @@ class Journal:
 
     def finish(self) -> None:
         """The run has made its last call; so nothing may follow it in the file."""
-        if not self._live and self._file.read(1):
+        if not self.live and self._file.read(1):
             raise self._error(f"is damaged: it goes on after call {self._number}, the last one of this run")
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ class Journal:
 
     def _next(self, number: int, kinds: tuple[str, ...]) -> tuple[str, bytes] | None:
         """(kind, payload) of the next line, which must be of call `number`; None at the end of the file."""
-        if self._live:
+        if self.live:
             return None
         place = self._file.tell()
         raw = self._file.readline(self._longest + 1)
@@ -203,7 +203,7 @@ class Journal:
 
     def _go_on_from(self, place: int) -> None:
         """Nothing is left to replay: drop what a crash left half written, and append from here on."""
-        self._live = True
+        self.live = True
         os.ftruncate(self._file.fileno(), place)
 
     def _check_size(self, limit: int) -> None:

@@ -1,0 +1,129 @@
+"""`shapeopt.optax.shape`: SHAPE as an Optax transformation."""
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int, PyTree
+
+from ..core import Box, Reading
+from ..dynamics import SemiImplicitStep
+from ..policy import AbstractPolicy, cast_policy, find_policy
+from ..shape import ShapeOptimizer, ShapeState
+
+
+class ShapeOptaxState(NamedTuple):
+    """Calls so far, the best parameters and their value (see `optax.tree_utils.tree_get`), and SHAPE's own state."""
+
+    calls: Int[Array, ""]
+    best_params: PyTree
+    best_value: Float[Array, ""]
+    shape: ShapeState
+
+
+def shape(
+    budget: int = 500,
+    *,
+    bounds: Any = None,
+    policy: str | os.PathLike[str] | AbstractPolicy = "universal",
+    noise: float | None = None,
+    seed: int = 0,
+) -> optax.GradientTransformationExtraArgs:
+    """A transformation whose update needs the value and the parameters at which it was read.
+
+        value, gradient = jax.value_and_grad(loss)(params)
+        updates, state = optimizer.update(gradient, state, params, value=value)
+        params = optax.apply_updates(params, updates)
+
+    Every update is one call. The one that spends the budget, and all after it, lead to the best parameters seen.
+    `bounds` is None or a pair (lower, upper) of numbers or of trees like the parameters. In a chain it comes last; a
+    transformation that changes its updates moves the place at which it is told.
+    """
+    if not isinstance(budget, int | np.integer) or isinstance(budget, bool) or budget < 1:
+        raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
+    found = find_policy(policy, noise)
+
+    def init(params: PyTree) -> ShapeOptaxState:
+        x = _flat(params)
+        lower, upper = (_side(bounds, i, params, x.dtype) for i in range(2))
+        state = _optimizer(found, x.dtype).init(x, Box.around(lower, upper, x), int(budget), jax.random.key(seed))
+        worst = jnp.asarray(jnp.inf, x.dtype)
+        return ShapeOptaxState(jnp.zeros((), jnp.int32), params, worst, state)
+
+    def update(
+        updates: PyTree, state: ShapeOptaxState, params: PyTree = None, *, value: Any = None, **extra_args: Any
+    ) -> tuple[PyTree, ShapeOptaxState]:
+        if value is None:
+            raise ValueError("`value` is missing; call update(gradient, state, params, value=value).")
+        if params is None:
+            raise ValueError("`params` is missing; call update(gradient, state, params, value=value).")
+        x = _flat(params)
+        optimizer = _optimizer(found, x.dtype)
+        here = _moved_to(state.shape, x, optimizer)
+        f = jnp.asarray(value).reshape(()).astype(x.dtype)
+        after = optimizer.tell(here, Reading(f, _flat(updates).astype(x.dtype), jnp.ones((), jnp.int32)))
+        better = jnp.isfinite(f) & (f < state.best_value)
+        best_value = jnp.where(better, f, state.best_value)
+        best = jax.tree.map(lambda new, old: jnp.where(better, new, old), params, state.best_params)
+        calls = state.calls + 1
+        target = jnp.where(calls >= budget, _flat(best), optimizer.ask(after))
+        step = _inside(x, target - x, here.box)
+        return _like(step, params), ShapeOptaxState(calls, best, best_value, after)
+
+    return optax.GradientTransformationExtraArgs(init, update)
+
+
+def _optimizer(policy: AbstractPolicy, dtype: Any) -> ShapeOptimizer:
+    with jax.ensure_compile_time_eval(), jax.enable_x64(dtype == jnp.float64):
+        return ShapeOptimizer(cast_policy(policy, dtype), SemiImplicitStep(policy.h), record_energy=False)
+
+
+def _moved_to(state: ShapeState, x: Float[Array, " d"], optimizer: ShapeOptimizer) -> ShapeState:
+    """The state at x; where x is the query to the last bit, so is the plant's place."""
+    box = state.box
+    q = jnp.where(x == optimizer.ask(state), state.q, jnp.clip(box.inward(x), box.q_lower, box.q_upper))
+    return eqx.tree_at(lambda s: s.q, state, q)
+
+
+def _inside(x: Float[Array, " d"], step: Float[Array, " d"], box: Box) -> Float[Array, " d"]:
+    """The step, shortened where round-off of x + step would leave the bounds."""
+    past = (x + step) - jnp.clip(x + step, box.lower, box.upper)
+    ulps = 2 * jnp.finfo(x.dtype).eps * jnp.abs(step)
+    return jnp.where(past == 0, step, step - jnp.sign(past) * (2 * jnp.abs(past) + ulps))
+
+
+def _flat(tree: PyTree) -> Float[Array, " d"]:
+    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+    if not leaves:
+        raise ValueError("`params` must hold at least one array; got none.")
+    dtype = jnp.float64 if all(leaf.dtype == jnp.float64 for leaf in leaves) else jnp.float32
+    return jnp.concatenate([leaf.reshape(-1).astype(dtype) for leaf in leaves])
+
+
+def _like(x: Float[Array, " d"], tree: PyTree) -> PyTree:
+    """The flat vector in the structure, shapes and dtypes of `tree`."""
+    leaves, treedef = jax.tree.flatten(tree)
+    cuts = np.cumsum([jnp.size(leaf) for leaf in leaves])[:-1]
+    parts = zip(jnp.split(x, cuts), leaves, strict=True)
+    return jax.tree.unflatten(treedef, [part.reshape(jnp.shape(leaf)).astype(leaf.dtype) for part, leaf in parts])
+
+
+def _side(bounds: Any, i: int, params: PyTree, dtype: Any) -> np.ndarray:
+    """The lower (0) or upper (1) bound of every number."""
+    if bounds is not None and not (isinstance(bounds, tuple | list) and len(bounds) == 2):
+        raise ValueError(f"`bounds` must be None or a pair (lower, upper); got {bounds!r}.")
+    side = (-np.inf, np.inf)[i] if bounds is None or bounds[i] is None else bounds[i]
+    leaves, like = jax.tree.leaves(params), jax.tree.structure(params)  # type: list[Any], Any
+    if np.ndim(side) == 0 and not isinstance(side, dict):
+        sides: list[Any] = [side] * len(leaves)
+    elif like == jax.tree.structure(side):
+        sides = jax.tree.leaves(side)
+    else:
+        raise ValueError(f"`bounds` must be numbers or trees like the parameters; got {side!r}.")
+    wide: Callable[[Any, Any], np.ndarray] = lambda one, leaf: np.broadcast_to(np.asarray(one, dtype), jnp.shape(leaf))  # noqa: E731
+    return np.concatenate([wide(one, leaf).ravel() for one, leaf in zip(sides, leaves, strict=True)])

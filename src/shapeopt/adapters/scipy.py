@@ -1,0 +1,104 @@
+"""`shapeopt.scipy_method`: a `method` for `scipy.optimize.minimize`."""
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeWarning
+
+from ..core import Status
+from ..core.result import Result
+from ..minimizer import minimize
+from ..policy import AbstractPolicy
+from .lagrangian import minimize_constrained
+from .scipy_forms import read_bounds, read_callback, unwrapped, with_arguments
+
+LEAST_READINGS = 50  # before which `tol` ends nothing
+SETTLED = "The best value fell by no more than `tol` in the second half of the calls; the best point seen is returned."
+
+
+def scipy_method(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...] = (),
+    *,
+    jac: bool | str | Callable[..., Any] | None = None,
+    hess: Any = None,
+    hessp: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    callback: Callable[..., Any] | None = None,
+    tol: float | None = None,
+    budget: int = 500,
+    noise: float | None = None,
+    policy: str | AbstractPolicy = "universal",
+    num_starts: int = 1,
+    seed: int = 0,
+    disp: bool = False,
+    **unknown: Any,
+) -> Result:
+    """`scipy.optimize.minimize(fun, x0, method=shapeopt.scipy_method, options={"budget": 500, "seed": 0})`.
+
+    Arguments:
+        fun, x0, args, jac, bounds, constraints, callback: as SciPy's. SciPy itself replaces a string `jac` by None
+            before a method like this one sees it; the run then has values alone, each a call. x0 is moved into the
+            bounds. Constraints are met by an augmented Lagrangian (see `lagrangian.minimize_constrained`).
+        hess, hessp: not used; SciPy's usual warning says so.
+        tol: the run ends early when the best value fell by no more than `tol` (relative, where the value is above 1) in
+            the second half of its calls, in which a descent ended. None: the whole budget is spent.
+        budget, noise, policy, num_starts, seed: as `shapeopt.minimize` has them; given in SciPy's `options`.
+        disp: print how it ended.
+    """
+    if unknown:
+        names = ", ".join(unknown)
+        warnings.warn(f"Unknown solver options: {names}. A run is ruled by `budget`.", OptimizeWarning, stacklevel=3)
+    for name, given in (("hess", hess), ("hessp", hessp)):
+        if given is not None:
+            warnings.warn(f"Method scipy_method does not use `{name}`.", RuntimeWarning, stacklevel=3)
+    fun, jac = with_arguments(*unwrapped(fun, jac or None), args)
+    start = np.atleast_1d(np.asarray(x0))
+    start = start if start.dtype == np.float32 else start.astype(float)
+    box, told = read_bounds(bounds, start.size), read_callback(callback)
+    start = np.clip(start, box.lb.astype(start.dtype), box.ub.astype(start.dtype))
+    solve = functools.partial(minimize, noise=noise, policy=policy, num_starts=num_starts)
+    if constraints is None or (isinstance(constraints, list | tuple) and not constraints):
+        settled = Settled(tol, start.size if jac is None or isinstance(jac, str) else 0, told)
+        look = None if told is None and tol is None else settled
+        result = solve(fun, start, bounds=box, jac=jac, budget=budget, seed=seed, callback=look)
+        if settled.reached:
+            result.update(status=int(Status.BUDGET_SPENT), message=SETTLED)
+    else:
+        result = minimize_constrained(solve, fun, start, constraints, jac, budget, seed, told, tol, box)
+    if disp:
+        print(f"{result.message}\n  best value {result.fun:.8g} after {result.nfev} calls")
+    return result
+
+
+class Settled:
+    """The front door's callback: tells the user's, and says whether the best value fell by no more than `tol` in the
+    second half of the calls, though a descent ended in it: a long look around alone settles nothing. `probed`
+    coordinates are probed in each reading."""
+
+    def __init__(self, tol: float | None, probed: int, told: Callable[[Result], None] | None) -> None:
+        if tol is not None and not tol >= 0:
+            raise ValueError(f"`tol` must not be negative; got {tol!r}.")
+        self.tol, self.least, self.reached = tol, LEAST_READINGS * (2 * probed + 1), False
+        self._told = told
+        self._refined = 0  # the call after which the last refining stage ended
+        self._calls: list[int] = []
+        self._bests: list[float] = []
+
+    def __call__(self, progress: Result) -> bool:
+        if self._told is not None:
+            self._told(progress)
+        if self.tol is None:
+            return False
+        self._calls.append(progress.nfev)
+        self._bests.append(progress.fun)
+        half = self._bests[int(np.searchsorted(self._calls, progress.nfev / 2))]
+        fell = half - progress.fun <= self.tol * max(1.0, abs(progress.fun))
+        self._refined = max([self._refined, *(event.call for event in progress.events if event.mode == "refine")])
+        self.reached = bool(progress.nfev >= self.least and fell and 2 * self._refined >= progress.nfev)
+        return self.reached

@@ -1,0 +1,197 @@
+"""`shapeopt.torch`: an optimizer for PyTorch's parameters, and `minimize` for its functions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import torch
+
+from .. import minimizer
+from ..core import Box
+from ..core.problem import read_problem
+from ..core.result import Result
+from ..dynamics import SemiImplicitStep
+from ..oracles import BudgetExhausted
+from ..policy import AbstractPolicy, cast_policy, find_policy
+from ..rollout import Stepper, compiled_start
+from ..run import prefer_prompt_dispatch
+from ..shape import ShapeOptimizer
+
+
+class Shape(torch.optim.Optimizer):
+    """SHAPE over a module's parameters; one call of the closure a step.
+
+        optimizer = shapeopt.torch.Shape(model.parameters(), budget=300)
+        for _ in range(300):
+            optimizer.step(closure)  # closure: zero_grad, loss, backward, return loss
+
+    The step that spends the budget leaves the best parameters seen in place; `load_best` does so at any time before.
+    `bounds` (lower, upper) may differ by parameter group. Between steps the parameters must be left as they are.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        *,
+        bounds: tuple[float | None, float | None] | None = None,
+        budget: int = 500,
+        policy: str | AbstractPolicy = "universal",
+        noise: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
+            raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
+        self._stepper: Stepper | None = None
+        super().__init__(params, {"bounds": bounds})
+        prefer_prompt_dispatch()
+        double = all(one.dtype == torch.float64 for one in self._parameters())
+        self._dtype = np.dtype(np.float64 if double else np.float32)
+        x0 = self._flat(lambda one: one)
+        problem = read_problem(x0, self._sides(), np.random.default_rng(seed))
+        found = find_policy(policy, noise)
+        self.budget, self.calls, self.best = budget, 0, float("inf")
+        self._best_x, self._x = x0, x0
+        with self._precision():
+            self._optimizer = ShapeOptimizer(cast_policy(found, self._dtype), SemiImplicitStep(found.h), False)
+            box, key = Box.around(problem.lower, problem.upper, x0), jax.random.key(seed)
+            state, _ = compiled_start(self._optimizer)(x0, box, budget, key)
+            self._stepper = Stepper(self._optimizer, state)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        if self._stepper is not None:
+            raise ValueError("`param_group` can't be added: a run's dimension is fixed when it begins.")
+        super().add_param_group(param_group)
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Evaluate the closure at the parameters, and move them to where it is to be evaluated next."""
+        if closure is None:
+            raise ValueError("`closure` is missing; step(closure) needs the loss and its gradient.")
+        if self.calls >= self.budget:
+            raise BudgetExhausted(f"All {self.budget} calls are spent; the parameters are the best that were seen.")
+        if not np.array_equal(self._flat(lambda one: one), self._x):
+            raise ValueError("parameters were changed since the last step; the loss would belong to another place.")
+        with torch.enable_grad():
+            loss = closure()
+        self._take(
+            torch.as_tensor(loss).item(),
+            self._flat(lambda one: torch.zeros_like(one) if one.grad is None else one.grad),
+        )
+        return loss
+
+    def load_best(self) -> None:
+        """Put the best parameters seen into place; the run can't go on from there."""
+        self._place(self._best_x)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that another process needs to go on; tensors and numbers alone."""
+        assert self._stepper is not None
+        with self._precision():
+            leaves = [torch.from_numpy(_signed(leaf).copy()) for leaf in jax.tree.leaves(self._stepper.state)]
+        state = {"calls": self.calls, "budget": self.budget, "best": self.best, "leaves": leaves}
+        state |= {"x": torch.from_numpy(self._x.copy()), "best_x": torch.from_numpy(self._best_x.copy())}
+        return {"state": state, "param_groups": super().state_dict()["param_groups"]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where a `state_dict` was made: same parameters, bounds, policy and seed; moves the parameters there."""
+        assert self._stepper is not None
+        state = state_dict["state"]
+        with self._precision():
+            blank, treedef = jax.tree.flatten(self._stepper.state)
+            leaves = [np.asarray(leaf) for leaf in state["leaves"]]
+            if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in blank] or len(state["x"]) != self._x.size:
+                raise ValueError("`state_dict` must be of an optimizer with the same parameters and policy.")
+            brought = [_like(leaf, one.dtype) for leaf, one in zip(leaves, blank, strict=True)]
+            self._stepper = Stepper(self._optimizer, jax.tree.unflatten(treedef, brought))
+        self.calls, self.budget, self.best = state["calls"], state["budget"], state["best"]
+        self._best_x = state["best_x"].numpy().astype(self._dtype)
+        self._place(state["x"].numpy().astype(self._dtype))
+
+    def _take(self, value: float, gradient: np.ndarray) -> None:
+        assert self._stepper is not None
+        self.calls += 1
+        if np.isfinite(value) and value < self.best:
+            self.best, self._best_x = value, self._x
+        with self._precision():
+            outcome = self._stepper.tell(value, 1, gradient)
+        self._place(self._best_x if self.calls == self.budget else outcome[: self._x.size])
+
+    def _place(self, x: np.ndarray) -> None:
+        """Write x into the parameters; what they make of it is what the next loss belongs to."""
+        with torch.no_grad():
+            parts = torch.split(torch.from_numpy(x.copy()), [one.numel() for one in self._parameters()])
+            for one, part in zip(self._parameters(), parts, strict=True):
+                one.copy_(part.reshape(one.shape))
+        self._x = self._flat(lambda one: one)
+
+    def _parameters(self) -> list[torch.Tensor]:
+        return [one for group in self.param_groups for one in group["params"]]
+
+    def _flat(self, part: Callable[[torch.Tensor], torch.Tensor]) -> np.ndarray:
+        rows = [part(one).detach().to("cpu", torch.float64).reshape(-1) for one in self._parameters()]
+        return torch.cat(rows).numpy().astype(self._dtype)
+
+    def _sides(self) -> tuple[np.ndarray, np.ndarray]:
+        sides: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+        for group in self.param_groups:
+            size = sum(one.numel() for one in group["params"])
+            for side, given, empty in zip(sides, group["bounds"] or (None, None), (-np.inf, np.inf), strict=True):
+                side.append(np.full(size, empty if given is None else given, float))
+        return np.concatenate(sides[0]), np.concatenate(sides[1])
+
+    def _precision(self) -> Any:
+        return jax.enable_x64(self._dtype == np.float64)
+
+
+def minimize(
+    fun: Callable[[torch.Tensor], torch.Tensor],
+    x0: torch.Tensor,
+    *,
+    bounds: Any = None,
+    budget: int = 500,
+    noise: float | None = None,
+    policy: str | AbstractPolicy = "universal",
+    num_starts: int = 1,
+    seed: int = 0,
+    callback: Callable[[Result], Any] | None = None,
+) -> Result:
+    """`shapeopt.minimize` of a function of a tensor, differentiated by PyTorch.
+
+    `fun` sees tensors of x0's shape, dtype and device; so are `x` in the result and in its minima.
+    """
+
+    def tensor(x: Any) -> torch.Tensor:
+        return torch.tensor(np.asarray(x), dtype=x0.dtype, device=x0.device)
+
+    def pair(x: Any) -> tuple[float, np.ndarray]:
+        point = tensor(x).requires_grad_()
+        value = fun(point)
+        return value.item(), torch.autograd.grad(value, point)[0].detach().cpu().numpy()
+
+    result = minimizer.minimize(
+        pair,
+        x0.detach().cpu().numpy(),
+        bounds=bounds,
+        budget=budget,
+        jac=True,
+        noise=noise,
+        policy=policy,
+        num_starts=num_starts,
+        seed=seed,
+        callback=callback,
+    )
+    for one in (result, *result.minima):
+        one.update(x=tensor(one.x))
+    return result
+
+
+def _like(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """What `_signed` made of an array of `dtype`, undone."""
+    return array.view(dtype) if dtype == np.uint32 else array.astype(dtype)
+
+
+def _signed(leaf: Any) -> np.ndarray:
+    """PyTorch saves no unsigned words; their bits travel as signed ones."""
+    array = np.asarray(leaf)
+    return array.view(np.int32) if array.dtype == np.uint32 else array

@@ -1,0 +1,63 @@
+"""SciPy's names for finite differences, for host objectives: every value that they need is a call."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from .host_differences import HostDifferences
+
+Scheme = Literal["2-point", "3-point", "cs"]
+SCHEMES: tuple[str, ...] = get_args(Scheme)
+COMPLEX_STEP = 1e-20  # far below round-off of x: a complex step subtracts nothing
+
+
+@dataclass(frozen=True)
+class FiniteDifferences:
+    """Gradients along the coordinates from one more value each ("2-point"), two ("3-point"), or a complex one ("cs").
+
+        2-point: (f(x + h e_i) - f(x)) / h,    cs: Im f(x + i h e_i) / h,    3-point: as `HostDifferences`
+
+    Asks for the value at x itself, so a reading costs d + 1, 2 d + 1 or d + 1 calls. A step that would leave the bounds
+    goes the other way.
+
+    Departs from the paper: it has random two-sided directions only (eq. app:zo_oracle).
+    """
+
+    scheme: Scheme
+    lower: float | np.ndarray = -np.inf
+    upper: float | np.ndarray = np.inf
+    include_value: bool = False  # `estimate` asks for it
+
+    def __post_init__(self) -> None:
+        if self.scheme not in SCHEMES:
+            raise ValueError(f"`scheme` must be one of {', '.join(SCHEMES)}; got {self.scheme!r}.")
+
+    def probe_calls(self, dim: int) -> int:
+        return (2 * dim if self.scheme == "3-point" else dim) + 1
+
+    def estimate(self, x: np.ndarray, call: Callable[[np.ndarray], Any], reading: int) -> tuple[float, np.ndarray]:
+        """(value, gradient) at x."""
+        value = call(x)
+        if self.scheme == "3-point":
+            return value, HostDifferences(lower=self.lower, upper=self.upper).estimate(x, call, reading)[1]
+        if self.scheme == "cs":
+            steps = COMPLEX_STEP * 1j * np.eye(x.size)
+            gradient = np.array([call(x + step.reshape(x.shape)).imag / COMPLEX_STEP for step in steps])
+            return value, gradient.reshape(x.shape).astype(x.dtype)
+        forward = [_ahead(x, i, self.lower, self.upper) for i in range(x.size)]
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities of the objective pass through
+            slopes = [(call(point) - value) / h if h else 0.0 for point, h in forward]
+            return value, np.array(slopes, x.dtype).reshape(x.shape)
+
+
+def _ahead(x: np.ndarray, i: int, lower: Any, upper: Any) -> tuple[np.ndarray, float]:
+    """x moved along coordinate i, and by how much it moved, as rounded; 0 where the bounds hold it fixed."""
+    h = np.finfo(x.dtype).eps ** 0.5 * max(1.0, abs(float(x.flat[i])))
+    low, high = (float(np.broadcast_to(side, x.shape).flat[i]) for side in (lower, upper))
+    if x.flat[i] + h > high:
+        h = -h if x.flat[i] - h >= low else (high if high - x.flat[i] > x.flat[i] - low else low) - float(x.flat[i])
+    point = x.copy()
+    point.flat[i] += h
+    return point, float(point.flat[i]) - float(x.flat[i])
