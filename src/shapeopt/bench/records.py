@@ -1,7 +1,6 @@
 """What is kept of a cell: one safetensors file with the curves and, as JSON, everything that decides them."""
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import re
@@ -14,6 +13,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from ..core.fingerprint import installed
 from .cells import Cell, Protocol
 from .curves import Curves
 from .metrics import HitRule, Quantity
@@ -152,10 +152,4 @@ def _wide(array: np.ndarray) -> np.ndarray:
 
 def versions() -> dict[str, str]:
     """The installed versions of what a result may depend on."""
-    found = {}
-    for name in VERSIONS:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+    return installed(VERSIONS)

@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import inspect
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,13 @@ PACKAGES = ("shapeopt", "jax", "jaxlib", "numpy")
 @functools.cache
 def environment() -> dict[str, str]:
     """The kind of machine, and the installed versions that the numbers of a run may depend on."""
-    found = {"machine": platform.machine()}
-    for name in PACKAGES:
+    return {"machine": platform.machine()} | installed(PACKAGES)
+
+
+def installed(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of those that are installed."""
+    found = {}
+    for name in packages:
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
