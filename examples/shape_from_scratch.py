@@ -4,8 +4,8 @@ The plant (q, p) only ever moves by the port-Hamiltonian step `ph_step`; a stage
 is dissipated and M is a secant Hessian, hence a quasi-Newton step. ESCAPE: all momentum is dissipated and M = h^2 kappa
 I, hence a step onto the anchor. SETTLE: momentum is kept, and averages noise. A run begins with a test: is f a sum over
 coordinates? If so, a sweep through the box, a stage of escapes, finds where each coordinate is lowest. Forces that do
-not fit the values are read twice; if they are noisy, basins are settled in instead of refined. Where basins are too
-small to hop across the box, an evolution strategy, escapes again, looks for the mean around which values are low.
+not fit the values are read twice; if they are noisy, basins are settled in instead of refined. Where basins are small,
+or noisy, an evolution strategy, escapes again, looks for the mean around which values are low.
 
 Labels behind `#` are the paper's; docs/notation.md lists them. Left out of the library's version: learned heads (zero
 while untrained), the energy ledger, visits of a basin, coordinates without bounds, readings of values alone.
@@ -34,9 +34,9 @@ TESTED_RUN, TEST_STEP, TEST_SPREAD = 44.0, 0.9, 0.4  # the test for a sum: least
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
 UNTESTED, UNTESTED_LESS, KEPT = 0.06, 3.0, 0.3  # what the first basin gets; share of a promise that must come true
-SMALL_BASIN, FEW_BASINS, LEAST_SAMPLED, LEAST_GENERATIONS, SAMPLE_ROOM = 2.4, 2.0, 8, 5, 1.3  # see `is_rugged`
-SAMPLE_STEP, SAMPLE_FINE, SAMPLE_SHARE, LARGEST_SAMPLE_STEP, SAMPLES_FROM = 2.0, 0.3, 0.5, 5.0, 2**24  # see `sample`
-UNKNOWN, SWEEP_ROOM = -1.0, 1.3  # coupling before the test; room that a later sweep needs, in its own length
+SMALL_BASIN, LEAST_SAMPLED, SAMPLED_NOISE, LEAST_GENERATIONS, SAMPLE_ROOM = 3.0, 8, 4.0, 5, 1.3  # see `may_sample`
+SAMPLE_STEP, SETTLED_STEP, SAMPLE_FINE, SAMPLE_SHARE, LARGEST_SAMPLE_STEP = 2.0, 0.5, 0.25, 0.35, 5.0  # see `sample`
+UNKNOWN, SWEEP_ROOM, FORCES_DIMENSION, SAMPLES_FROM = -1.0, 1.3, 5, 2**24  # see `coupling`, `draw_kind` and `sample`
 PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT = 2.0, 0.4, 0.8  # see `draw_kind` and `propose`
 KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior rate of success
     *(("near", 0.25, False, 0.25), ("middle", 0.7, False, 0.25), ("far", 2.0, False, 0.15)),
@@ -93,11 +93,11 @@ class Shape:
         self.points, self.values = [], []  # the archive of basins
         self.kind, self.escapes, self.left_f = "opening", 0, np.inf  # the last: base_f when a basin was last left
         self.sigma, self.eta, self.widening = UNKNOWN, STEP, 0.0  # noise; step of `settle`; log factor of all radii
-        self.hope = 0.0  # by how much basins fell farther than they promised
+        self.hope, self.log = 0.0, []  # how far basins outdid their promise; (call, cause, value, escape) of each
+        self.generation = max((4 + int(3 * np.log(self.d))) // 2, 4)  # readings of one, in sampling
         self.successes, self.trials = np.zeros(len(KINDS)), np.zeros(len(KINDS))
         usual = np.clip(SWEEP_SHARE * budget, SWEEP_SHORT, SWEEP_LONG)
         self.sweep_length = int(min(usual, max(SWEEP_MOST * budget, SWEEP_FINE)))
-        self.log = []  # of every basin that was left: (call, cause, value, kind of the escape)
 
     @property
     def x(self) -> Vector:
@@ -115,11 +115,11 @@ class Shape:
         elif self.kind == SWEEP:
             self.take_profiles(g, finite)
         elif self.kind == "sample":
-            self.take_sample(f)
+            self.take_sample(f, g)
         surveying = self.mode == "escape" and self.kind not in range(SWEEP)  # from the base, which must stay
         if self.noisy and f < self.base_f and not surveying:  # with noise any better point is a bottom
             self.base, self.base_f, self.base_g = self.q, f, g
-        fine = self.kind == "sample" and self.mode == "escape" and self.sampler.step < SAMPLE_FINE
+        fine = self.kind == "sample" and self.mode == "escape" and self.sampler.step < self.sampler.fine
         if self.age >= self.horizon or fine:  # eq. dp_next_event_time
             self.begin(f, g, finite)
         q, p = {"settle": self.settle, "refine": self.refine, "escape": self.escape}[self.mode](g)
@@ -163,7 +163,7 @@ class Shape:
             return self.go_to("test", self.tentative_place(self.draws(self.escapes)))
         if (came_by in ("opening", "refine", "test") or (came_by == "check" and self.sweep is None)) and self.is_sum:
             return self.open_sweep()
-        if came_by == "test" and self.escapes == 1 and self.is_rugged:
+        if came_by == "test" and self.escapes > 0 and not self.noisy and self.may_sample:
             return self.open_sample()
         if came_by == SWEEP:
             return self.go_to("lowest", self.lowest_place())
@@ -172,7 +172,7 @@ class Shape:
         if self.noisy and came_by in ("test", "lowest", "check") and not better:
             return self.go_to(SETTLE, self.base)
         if self.noisy and came_by != "settle" and finite:
-            share = SETTLE_SHARE if came_by == SETTLE or self.escapes == 0 else SETTLE_HOP
+            share = SETTLE_SHARE if came_by in (SETTLE, "mean") or self.escapes == 0 else SETTLE_HOP
             self.mode, self.horizon = "settle", int(max(share * self.budget, SETTLE_LEAST))
             self.steps, self.moments, self.path = 0, np.zeros(self.d), np.zeros(self.d)
             return self.take_moments(g)
@@ -197,9 +197,8 @@ class Shape:
         gamma = self.line.gamma if self.line else first  # B = I / gamma at first: the last basin's scale, within reason
         gamma, pairs = np.clip(gamma, 1e-3 * first, 10 * first), deque(maxlen=min(PAIRS, self.d + 2))
         self.line = SimpleNamespace(q=self.q, f=f, g=g, t=1.0, accepted=True, gamma=gamma, pairs=pairs, start=f)
-        self.line.origin = self.q
         self.line.stretch, self.line.radius, self.line.age, self.line.mismatch = 1.0, RADIUS, 0, 0.0
-        self.line.judged, self.line.least, self.line.ratio = f, np.inf, 0.0  # see `judge`
+        self.line.judged, self.line.least, self.line.ratio, self.line.origin = f, np.inf, 0.0, self.q  # see `judge`
 
     def go_to(self, kind: int | str, anchor: Vector, readings: int = 1) -> None:
         self.mode, self.kind, self.anchor, self.horizon = "escape", kind, anchor, readings
@@ -242,21 +241,22 @@ class Shape:
         self.go_to(SWEEP, self.base, self.sweep_length)
 
     @property
-    def is_rugged(self) -> bool:
-        """Whether the first basin was so small, and so few more can be had, that sampling is better than hopping on."""
+    def may_sample(self) -> bool:
+        """Whether to sample, once in a run: after a basin that was small for the box, or that noise was settled in."""
         line, left, length = self.line, self.budget - self.calls, SAMPLE_SHARE * self.budget
-        small = np.sqrt(np.mean((line.q - line.origin) ** 2)) < SMALL_BASIN and self.d >= LEAST_SAMPLED
-        room = length >= LEAST_GENERATIONS * (4 + int(3 * np.log(self.d))) and left > SAMPLE_ROOM * length
-        few = left < FEW_BASINS * self.d * line.age and self.sampler is None
-        return small and few and room and self.coupling >= 0 and not self.is_sum and not self.noisy
+        room = not self.sampler and self.d >= LEAST_SAMPLED and left > SAMPLE_ROOM * length
+        small = np.sqrt(np.mean((line.q - line.origin) ** 2)) < SMALL_BASIN
+        rippled = small and length >= LEAST_GENERATIONS * self.generation and self.coupling >= 0 and not self.is_sum
+        return room and (length >= SAMPLED_NOISE * self.d if self.noisy else rippled)
 
     def open_sample(self) -> None:
-        """Values around a mean; it moves to the better half of a generation of them, the best weighing most."""
-        d, size = self.d, 4 + int(3 * np.log(self.d))
+        """Readings around a mean; it moves to the better half of a generation of them, and down their mean force."""
+        d, size, step = self.d, self.generation, SETTLED_STEP if self.noisy else SAMPLE_STEP
         weights = np.log((size + 1) / 2) - np.log(np.arange(1, size // 2 + 1))
-        s = self.sampler = SimpleNamespace(mean=self.base, path=0 * self.base, step=SAMPLE_STEP, size=size, read=0)
+        s = self.sampler = SimpleNamespace(mean=self.base, path=0 * self.base, step=step, size=size, read=0)
+        s.fine, s.force = SAMPLE_FINE * step, 0 * self.base
         s.seen, s.weights, s.mass = [], weights / np.sum(weights), np.sum(weights) ** 2 / np.sum(weights**2)
-        s.rate = (s.mass + 2) / (d + s.mass + 5)
+        s.rate = (s.mass + 2) / (min(d, FORCES_DIMENSION) + s.mass + 5)
         s.damping = 1 + s.rate + 2 * max(0.0, np.sqrt((s.mass - 1) / (d + 1)) - 1)
         self.go_to("sample", self.base, int(SAMPLE_SHARE * self.budget))
 
@@ -264,13 +264,14 @@ class Shape:
         q = self.sampler.mean + self.sampler.step * self.draws(SAMPLES_FROM + self.sampler.read).normal
         return np.clip(np.where(np.abs(q) > REACH, 2 * np.sign(q) * REACH - q, q), -REACH, REACH)
 
-    def take_sample(self, f: float) -> None:
+    def take_sample(self, f: float, g: Vector) -> None:
         """The step grows while the mean's moves add up to a longer path than random ones would (Hansen, Ostermeier)."""
         s, d = self.sampler, self.d
-        s.read, s.seen = s.read + 1, [*s.seen, (f, len(s.seen), self.q)]
+        s.read, s.seen, s.force = s.read + 1, [*s.seen, (f, len(s.seen), self.q)], s.force + g / s.size
         if len(s.seen) == s.size:
             best = np.array([q for *_, q in sorted(s.seen, key=lambda sample: sample[:2])[: s.size // 2]])
-            y, s.seen = (s.weights @ best - s.mean) / s.step, []
+            y, u = (s.weights @ best - s.mean) / s.step, np.sqrt(d / s.mass) * s.force / (np.linalg.norm(s.force) or 1)
+            y, s.seen, s.force = (y - u) / np.sqrt(2), [], 0 * s.force
             s.path = (1 - s.rate) * s.path + np.sqrt(s.rate * (2 - s.rate) * s.mass) * y
             length = np.linalg.norm(s.path) / (np.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d**2)))
             s.mean = s.mean + s.step * y
@@ -412,8 +413,7 @@ class Shape:
                 change = WIDER if cause == "revisit" else 0.0 if better else -NARROWER
                 self.widening = np.clip(self.widening + change, -WIDEST, WIDEST)
         gain = (fall if better else abs(line.f - self.base_f)) if self.escapes > 0 else np.inf
-        gain = gain if np.isfinite(gain) else 0.0
-        gain = gain if gain > unseen + SAME_VALUE * self.spread else self.spread
+        gain = gain if np.isfinite(gain) and gain > unseen + SAME_VALUE * self.spread else self.spread
         self.spread = self.spread**0.8 * gain**0.2 if self.spread > 0 else gain
         if line.f + unseen < self.base_f:
             self.base, self.base_f, self.base_g = line.q, line.f, line.g
@@ -429,7 +429,7 @@ class Shape:
             self.go_to("check", self.base)
         elif self.coupling == UNKNOWN and self.budget >= TESTED_RUN and np.isfinite(self.base_f):
             self.go_to("test", self.tentative_place(draws))
-        elif self.escapes == 1 and self.is_rugged:
+        elif self.may_sample:
             self.open_sample()
         elif kind == SWEEP:
             self.open_sweep()

@@ -1,13 +1,15 @@
-"""Sampling: values alone, read around a mean that moves to where they are low; ripples average out, and no force is
-needed.
+"""Sampling: readings around a mean that moves to where values are low; ripples average out.
 
-A generation is lambda values f(m + s z_i), z_i ~ N(0, I). The rank-weighted mean of the better half of them estimates
-the force of f smoothed over s, as eq. app:zo_oracle does with two-sided differences,
+A generation is lambda readings at m + s z_i, z_i ~ N(0, I). The rank-weighted mean of the better half of them estimates
+the force of f smoothed over s, as eq. app:zo_oracle does with two-sided differences; so does the mean of the forces
+that were read, whose errors do not grow with d. Where forces are read, the two have equal say:
 
-    m <- m + s y,  y = sum_i w_i z_(i),        p_s <- (1 - c) p_s + sqrt(c (2 - c) mu_w) y,
+    y = sum_i w_i z_(i),   u = -|y| g / |g| (|y|: of random z),   m <- m + s (y + u) / sqrt(2),
+    p_s <- (1 - c) p_s + sqrt(c (2 - c) mu_w) (y + u) / sqrt(2),
 
 and s grows while successive moves add up (p_s longer than a random walk's) and shrinks while they cancel: the mean and
-the cumulative step-size adaptation of Hansen and Ostermeier's evolution strategy, with its usual weights and rates.
+the cumulative step-size adaptation of Hansen and Ostermeier's evolution strategy, with its usual weights. Values alone
+have its usual lambda and rates too; with forces, half of lambda, and a path that forgets as if d were at most 5.
 
 Departs from the paper: its zero-order oracle has a fixed radius; each sample is a placement (the escape limit).
 """
@@ -24,17 +26,22 @@ from ..core import is_row
 from .base import Plant
 
 SAMPLE_STEP = 2.0  # standard deviation of the first generation, by coordinate, where the box is 10 wide
-SAMPLE_FINE = 0.3  # below it sampling ends: a basin of that width is quicker refined
+SETTLED_STEP = 0.5  # the same where noise has been settled in before
+SAMPLE_FINE = 0.25  # of the first one, below which sampling ends: a basin of that width is quicker refined
+VALUES_FINE = 0.15  # the same of values alone
 LARGEST_SAMPLE_STEP = 5.0
-SAMPLE_SHARE = 0.5  # of a run's readings
+SAMPLE_SHARE = 0.35  # of a run's readings
+VALUES_SHARE = 0.5  # the same of values alone
+FORCES_DIMENSION = 5  # the path forgets as fast as it would in this dimension
 
 Scalar = Float[Array, ""]
 Vector = Float[Array, " d"]
 
 
-def generation(d: int) -> int:
-    """lambda: values of a generation."""
-    return 4 + int(3.0 * math.log(d))
+def generation(d: int, forces: bool = True) -> int:
+    """lambda: readings of a generation."""
+    usual = 4 + int(3.0 * math.log(d))
+    return max(usual // 2, 4) if forces else usual
 
 
 class Sampler(eqx.Module):
@@ -42,48 +49,64 @@ class Sampler(eqx.Module):
 
     mean: Vector
     step: Scalar
+    fine: Scalar  # step below which sampling ends
     path: Vector
     points: Float[Array, "generation d"]
     values: Float[Array, " generation"]
-    read: Int[Array, ""]  # values so far
+    force: Vector | None  # mean of the generation's so far; None where readings are values alone
+    read: Int[Array, ""]  # readings so far
 
     @staticmethod
-    def blank(q: Vector) -> "Sampler":
-        size = generation(q.size)
+    def blank(q: Vector, forces: bool) -> "Sampler":
+        size = generation(q.size, forces)
+        step = jnp.asarray(SAMPLE_STEP, q.dtype)
         return Sampler(
             mean=q,
-            step=jnp.asarray(SAMPLE_STEP, q.dtype),
+            step=step,
+            fine=step * (SAMPLE_FINE if forces else VALUES_FINE),
             path=jnp.zeros_like(q),
             points=jnp.zeros((size, q.size), q.dtype),
             values=jnp.full(size, jnp.inf, q.dtype),
+            force=jnp.zeros_like(q) if forces else None,
             read=jnp.zeros((), jnp.int32),
         )
 
-    def opened(self, mean: Vector, active: Bool[Array, ""]) -> "Sampler":
-        """Sampling that begins around `mean`, where `active`."""
-        return replace(self, mean=jnp.where(active, mean, self.mean))
+    def opened(self, mean: Vector, settled: Bool[Array, ""], active: Bool[Array, ""]) -> "Sampler":
+        """Sampling with forces that begins around `mean`, where `active`."""
+        step = jnp.where(settled, SETTLED_STEP, SAMPLE_STEP).astype(mean.dtype)
+        keep = lambda new, old: jnp.where(active, new, old)  # noqa: E731
+        return replace(
+            self, mean=keep(mean, self.mean), step=keep(step, self.step), fine=keep(SAMPLE_FINE * step, self.fine)
+        )
 
     def target(self, normal: Vector, lower: Vector, upper: Vector) -> Vector:
-        """Where the next value is read, by reflection inside [lower, upper] (finite)."""
+        """Where the next reading is, by reflection inside [lower, upper] (finite)."""
         q = self.mean + self.step * normal
         q = jnp.where(q > upper, 2.0 * upper - q, jnp.where(q < lower, 2.0 * lower - q, q))
         return jnp.clip(q, lower, upper)
 
     @property
-    def fine(self) -> Bool[Array, ""]:
-        return self.step < SAMPLE_FINE
+    def done(self) -> Bool[Array, ""]:
+        return self.step < self.fine
 
     def observed(self, plant: Plant, active: Bool[Array, ""]) -> "Sampler":
-        """After a value, where `active`; the last of a generation moves the mean."""
+        """After a reading, where `active`; the last of a generation moves the mean."""
         size, d = self.points.shape
         row = is_row(size, self.read % size) & active
         points = jnp.where(row[:, None], plant.q, self.points)
         values = jnp.where(row, plant.f, self.values)
-        weights, rate, damping = _rates(d, size)
+        weights, rate, damping = _rates(d, size, d if self.force is None else min(d, FORCES_DIMENSION))
+        mass = 1.0 / float(np.sum(weights**2))
         ranks = jnp.sum(_before(values), axis=1)
         weight = jnp.asarray(weights, plant.q.dtype)[ranks]
         y = (weight @ points - self.mean) / self.step
-        path = (1.0 - rate) * self.path + math.sqrt(rate * (2.0 - rate) / float(np.sum(weights**2))) * y
+        force = self.force
+        if force is not None:
+            force = jnp.where(self.read % size == 0, 0.0, force)
+            force = jnp.where(active, force + plant.g / size, force)
+            norm = jnp.linalg.norm(force)
+            y = (y - force * (math.sqrt(d / mass) / jnp.where(norm > 0, norm, 1.0))) / math.sqrt(2.0)
+        path = (1.0 - rate) * self.path + math.sqrt(rate * (2.0 - rate) * mass) * y
         length = jnp.linalg.norm(path) / (math.sqrt(d) * (1.0 - 1.0 / (4.0 * d) + 1.0 / (21.0 * d**2)))
         step = self.step * jnp.exp(jnp.minimum(rate / damping * (length - 1.0), 1.0))
         whole = active & (self.read % size == size - 1)
@@ -94,16 +117,17 @@ class Sampler(eqx.Module):
             path=jnp.where(whole, path, self.path),
             points=points,
             values=values,
+            force=force,
             read=self.read + active.astype(jnp.int32),
         )
 
 
-def _rates(d: int, size: int) -> tuple[np.ndarray, float, float]:
+def _rates(d: int, size: int, forgetting: int) -> tuple[np.ndarray, float, float]:
     """Weights by rank, rate of the path, damping of the step (Hansen's tutorial, table 1)."""
     raw = np.maximum(math.log((size + 1) / 2) - np.log(np.arange(1, size + 1)), 0.0) * (np.arange(size) < size // 2)
     weights = raw / raw.sum()
     effective = 1.0 / float(np.sum(weights**2))
-    rate = (effective + 2.0) / (d + effective + 5.0)
+    rate = (effective + 2.0) / (forgetting + effective + 5.0)
     return weights, rate, 1.0 + rate + 2.0 * max(0.0, math.sqrt((effective - 1.0) / (d + 1.0)) - 1.0)
 
 

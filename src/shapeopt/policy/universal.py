@@ -2,9 +2,8 @@
 
 Untrained it is a quasi-Newton basin hopper that leaves a basin as soon as it is known, or can't pay: refine with a
 secant metric, escape by a kind of move drawn by what each has earned. Forces that do not fit the values are read twice;
-if they are noisy, settle by momentum instead of refining. Where basins are so small that the readings do not reach
-across the box, and where readings are values alone, half of a run samples values. All decisions are ratios:
-f -> a f + b changes nothing.
+if they are noisy, settle by momentum instead of refining. Where the first basin is small, where noise has been settled
+in, and where readings are values alone, a part of a run samples. All decisions are ratios: f -> a f + b changes none.
 """
 
 from dataclasses import replace
@@ -25,7 +24,7 @@ from .drift import Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
 from .moves import KINDS, SETTLE, SWEEP, Credit, Station, next_widening, propose
-from .sampling import SAMPLE_SHARE, Sampler, generation
+from .sampling import SAMPLE_SHARE, VALUES_SHARE, Sampler, generation
 from .sweep import Sweep, coupling_of, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, noise_share, run_features
 
@@ -42,7 +41,11 @@ HOPE_AGE = 3  # steps before the prediction is trusted
 SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
 SAME_BASIN_TWICE = 2  # in how many steps in a row
 BASIN_RADIUS = 0.05  # distance per sqrt(d) below which two bottoms are one
-SETTLE_SHARE, SETTLE_HOP, SETTLE_LEAST = 0.3, 0.05, 8.0  # share of the readings for a settle stage; after a move; least
+SETTLE_SHARE, SETTLE_HOP, SETTLE_LEAST = (
+    0.3,
+    0.05,
+    8.0,
+)  # share of the readings for a settle stage; after other moves; least
 MISMATCH = 0.2  # of values and forces at which the base is read again
 SAME_FORCE = 1e3  # ulps of f: less than this is the work, along the box, of forces that differ by round-off alone
 NOISY = 0.1  # noise as a share of the force at the base at which basins are settled in, not refined
@@ -53,9 +56,9 @@ TESTED_RUN = 44.0  # least readings of a run in which that is tested
 UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
 SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
 KEPT = 0.3  # share of a sweep's promise that must come true
-SMALL_BASIN = 2.4  # root mean square way into a basin, where the box is 10 wide, up to which it is small
-FEW_BASINS = 2.0  # basins a dimension, of the first one's readings: with fewer left, small ones lead nowhere
+SMALL_BASIN = 3.0  # root mean square way into a basin, where the box is 10 wide, up to which sampling follows
 LEAST_SAMPLED = 8  # dimension from which on that is looked at
+SAMPLED_NOISE = 4.0  # readings a dimension that sampling needs where forces are noisy, and values must do
 LEAST_GENERATIONS = 5  # of sampling, if it is to be worth it
 SAMPLE_ROOM = 1.3  # readings that sampling needs before the end, in its own
 SAMPLED_FORCES = 25  # as many values as these forces cost are sampled at most, where readings are values alone
@@ -129,7 +132,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             line=Line.blank(q, min(self.pairs, q.size + 2)),
             drift=Drift.blank(q),
             sweep=Sweep.blank(q),
-            sampler=Sampler.blank(q) if samples or q.size >= LEAST_SAMPLED else None,
+            sampler=Sampler.blank(q, forces=not self.values) if samples or q.size >= LEAST_SAMPLED else None,
             coupling=real(UNKNOWN if q.size > 1 else 0.0),
             base=q,
             base_f=real(jnp.inf),
@@ -151,8 +154,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         )
         if not samples:
             return state, _action(Mode.ESCAPE, q, 1)
-        short = (1.0 - SAMPLE_SHARE) * total < LEAST_FORCES * (q.size + 1)
-        length = jnp.minimum(jnp.ceil(SAMPLE_SHARE * total), SAMPLED_FORCES * (q.size + 1))
+        short = (1.0 - VALUES_SHARE) * total < LEAST_FORCES * (q.size + 1)
+        length = jnp.minimum(jnp.ceil(VALUES_SHARE * total), SAMPLED_FORCES * (q.size + 1))
         return state, _action(Mode.ESCAPE, q, jnp.where(short, FOREVER, length))
 
     def wants_force(self, state: UniversalState, action: StageAction) -> Flag:
@@ -189,7 +192,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         """Sampling that is fine enough; every other sign that ends a stage is judged together with the step."""
         if state.sampler is None:
             return Signals.none()
-        return Signals.none()._replace(converged=_samples(state, action) & state.sampler.fine)
+        return Signals.none()._replace(converged=_samples(state, action) & state.sampler.done)
 
     def begin(
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
@@ -211,13 +214,14 @@ class UniversalPolicy(AbstractProvidentPolicy):
         checks = (state.sigma < 0) & (told | (clocked & (state.line.mismatch > MISMATCH)))
         tests = (due | checked) & ~checks & (state.coupling == UNKNOWN) & long_enough
         sweeps = (due | tested | (checked & (state.sweep.steps == 0))) & ~checks & _is_sum(state, plant)
-        samples = tested & (state.escapes == 1) & ~sweeps & _is_rugged(state, plant)
+        samples = tested & (state.escapes > 0) & ~(sweeps | noisy) & _may_sample(state, plant)
         returns = noisy & (tested | lowered | checked) & ~(better | tests | sweeps)
         moves = checks | tests | sweeps | swept | returns | samples | sampled
         settles = escaped & noisy & plant.finite & ~moves
         resumes = (tested | lowered | checked) & (state.escapes == 0) & ~(better | moves | settles)
         line = state.line.opened(plant, ~(settles | moves | resumes) | opens).resumed(resumes)
-        share = jnp.where((state.kind == SETTLE) | (state.escapes == 0), SETTLE_SHARE, SETTLE_HOP)
+        long = (state.escapes == 0) | (state.kind == SETTLE) | (state.kind == Station.MEAN)
+        share = jnp.where(long, SETTLE_SHARE, SETTLE_HOP)
         length = jnp.maximum(SETTLE_LEAST, share * state.readings * jnp.exp(state.advice.log_settle_length))
         drift = state.drift.opened(jnp.floor(length).astype(plant.q.dtype), settles).observed(plant, settles)
 
@@ -234,7 +238,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         anchor = jnp.where(swept, lowest, jnp.where(moves, place, plant.q))
         sampler = state.sampler
         if sampler is not None:
-            sampler = sampler.opened(state.base, samples)
+            sampler = sampler.opened(state.base, noisy, samples)
             anchor = jnp.where(sampled, sampler.mean, jnp.where(samples, _next_sample(state, sampler, plant), anchor))
         kind = state.kind
         for chosen, code in (
@@ -386,9 +390,9 @@ class UniversalPolicy(AbstractProvidentPolicy):
         kind = jnp.where(checks, Station.CHECK, jnp.where(tests, Station.TEST, kind))
         sweep = state.sweep.opened(length, sweeps)
         anchor = jnp.where(sweeps, sweep.target(base, lower, upper), anchor)
-        samples, sampler = ~(tests | checks) & (state.escapes == 0) & _is_rugged(state, plant), state.sampler
+        samples, sampler = ~(tests | checks) & _may_sample(state, plant), state.sampler
         if sampler is not None:
-            sampler = sampler.opened(base, samples)
+            sampler = sampler.opened(base, noisy, samples)
             kind = jnp.where(samples, Station.SAMPLE, kind)
             anchor = jnp.where(samples, _next_sample(state, sampler, plant), anchor)
         kappa = _stiffness(plant.g)
@@ -448,25 +452,16 @@ def _next_sample(state: UniversalState, sampler: Sampler, plant: Plant) -> Float
     return sampler.target(normal, *_searched(state, plant))
 
 
-def _is_rugged(state: UniversalState, plant: Plant) -> Flag:
-    """Whether the first basin was so small, and so few more can be had, that sampling is better than hopping on."""
+def _may_sample(state: UniversalState, plant: Plant) -> Flag:
+    """Whether to sample, once in a run: after a basin that was small for the box, or that noise was settled in."""
     if state.sampler is None:
         return jnp.zeros((), bool)
     line, size = state.line, plant.q.size
-    left = (1.0 - plant.spent) * state.readings
-    few = left < FEW_BASINS * size * line.age.astype(left.dtype)
-    small = rms(line.q - line.origin) < SMALL_BASIN
-    room = SAMPLE_SHARE * state.readings >= LEAST_GENERATIONS * generation(size)
-    room = room & (left > SAMPLE_ROOM * SAMPLE_SHARE * state.readings)
-    return (
-        few
-        & small
-        & room
-        & (state.sampler.read == 0)
-        & (state.coupling >= 0)
-        & ~_is_sum(state, plant)
-        & ~_is_noisy(state)
-    )
+    length = SAMPLE_SHARE * state.readings
+    room = ((1.0 - plant.spent) * state.readings > SAMPLE_ROOM * length) & (state.sampler.read == 0)
+    small = (rms(line.q - line.origin) < SMALL_BASIN) & (length >= LEAST_GENERATIONS * generation(size))
+    rippled = small & (state.coupling >= 0) & ~_is_sum(state, plant)
+    return room & jnp.where(_is_noisy(state), length >= SAMPLED_NOISE * size, rippled)
 
 
 def _searched(state: UniversalState, plant: Plant) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
