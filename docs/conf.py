@@ -51,4 +51,16 @@ html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 html_show_copyright = False
-templates_path: list[str] = []
+
+
+def show_code(app, what, name, obj, options, lines):
+    """An indented paragraph of a docstring is code or a formula, and shown as it stands."""
+    for i in range(len(lines) - 1, 0, -1):
+        if lines[i].startswith("    ") and not lines[i - 1].strip():
+            before = next((line for line in reversed(lines[:i]) if line.strip()), "")
+            if not before.startswith(" "):
+                lines[i:i] = ["::", ""]
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", show_code, priority=400)  # before napoleon reads its sections

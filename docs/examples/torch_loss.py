@@ -1,3 +1,8 @@
+# ---
+# jupyter:
+#   kernelspec: {name: python3, display_name: Python 3, language: python}
+# ---
+
 # %% [markdown]
 # # A PyTorch loss
 #
