@@ -40,6 +40,7 @@ nb_merge_streams = True
 autodoc_mock_imports = absent
 autodoc_typehints = "none"  # the text says what may be given
 autodoc_member_order = "bysource"
+highlight_language = "text"  # blocks without a language are commands
 default_role = "code"  # docstrings have Markdown's backticks
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True

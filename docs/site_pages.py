@@ -20,6 +20,9 @@ from shapeopt.policy.find import FOLDER, grouped, shipped
 PACKAGE = Path(inspect.getfile(load_card)).parents[1]
 MARK = "Departs from the paper:"
 NOTHING = ("nothing", "not in it")
+COMPARED = """On how many cells of each protocol it is better than another method, can't be told from it, or is worse, by
+a paired test; and what it gains in [the area under its ECDF](../../bench.md#the-words-of-a-table).
+"""
 
 
 def write(folder: Path) -> None:
@@ -41,12 +44,9 @@ def departures() -> str:
     rooms: dict[str, list[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         place = path.relative_to(PACKAGE).as_posix()
-        for name, said in departing(path):
-            rooms.setdefault(place.partition("/")[0].removesuffix(".py"), []).append(
-                f"| `{name}` | `{place}` | {said} |"
-            )
-    head = "| what | where | how it departs |\n|---|---|---|\n"
-    return "\n".join(f"## {room}\n\n{head}" + "\n".join(rows) + "\n" for room, rows in rooms.items())
+        said = [f"- `{name}` (`{place}`): {text}" for name, text in departing(path)]
+        rooms.setdefault(place.partition("/")[0].removesuffix(".py"), []).extend(said)
+    return "\n".join(f"## {room}\n\n" + "\n".join(lines) + "\n" for room, lines in rooms.items() if lines)
 
 
 def departing(path: Path) -> Iterator[tuple[str, str]]:
@@ -57,11 +57,11 @@ def departing(path: Path) -> Iterator[tuple[str, str]]:
             _, found, said = (ast.get_docstring(node) or "").partition(MARK)
             text = " ".join(said.split("\n\n")[0].split())
             if found and not text.startswith(NOTHING):
-                yield getattr(node, "name", path.stem), as_cell(text)
+                yield getattr(node, "name", path.stem), as_markdown(text)
 
 
-def as_cell(text: str) -> str:
-    """Plain text as a cell of a Markdown table."""
+def as_markdown(text: str) -> str:
+    """Plain text as Markdown that shows it."""
     text = re.sub(r"([|*_<>\[\]$])", r"\\\1", text)
     return text[0].upper() + text[1:]
 
@@ -73,7 +73,7 @@ def commands() -> str:
 
 def help_of(name: str) -> str:
     words = [sys.executable, "-m", "shapeopt.cli", name, "--help"]
-    plain = {**os.environ, "COLUMNS": "96", "NO_COLOR": "1", "TERM": "dumb"}
+    plain = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
     return subprocess.run(words, env=plain, capture_output=True, text=True, check=True).stdout.rstrip()
 
 
@@ -119,7 +119,9 @@ def use(name: str, about: dict[str, Any]) -> str:
 def results(name: str, about: dict[str, Any]) -> str:
     """What the card says was measured: of a fitted policy one cell, of `universal` a row a protocol and rival."""
     if "results_of" not in about:
-        return "## Results\n\n" + "\n".join(against(protocol, found) for protocol, found in about["results"].items())
+        return f"## Results\n\n{COMPARED}\n" + "\n".join(
+            against(protocol, found) for protocol, found in about["results"].items()
+        )
     of, rows = about["results_of"], []
     for method, found in sorted(about["results"].items(), key=lambda pair: pair[1]["best_gap"]):
         low, high = found["interval"]
@@ -139,7 +141,7 @@ def against(protocol: str, found: dict[str, Any]) -> str:
         for rival, one in found["against"].items()
     ]
     lost = "".join(f"- `{cell}`: {', '.join(rivals)}\n" for cell, rivals in found["loses"].items())
-    lost = f"\nBetter than it:\n\n{lost}" if lost else ""
+    lost = f"\nMethods that did better, by cell:\n\n{lost}" if lost else ""
     return f"### {protocol}\n\n{found['cells']} cells.\n\n{head}" + "\n".join(rows) + f"\n{lost}"
 
 

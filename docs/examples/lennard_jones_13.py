@@ -34,7 +34,8 @@ print(f"best {result.fun:.6f}; the lowest that is known is {LOWEST}")
 print("other minima:", np.round([basin.fun for basin in result.minima[1:6]], 3))
 
 # %% [markdown]
-# `x0` was a matrix of positions, and so is what comes back.
+# `x0` was a matrix of positions, and so is what comes back. The same arrangement turned, mirrored or with its atoms
+# renumbered is another point, so it may be listed again.
 
 
 # %%
