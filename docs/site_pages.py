@@ -20,8 +20,8 @@ from shapeopt.policy.find import FOLDER, grouped, shipped
 PACKAGE = Path(inspect.getfile(load_card)).parents[1]
 MARK = "Departs from the paper:"
 NOTHING = ("nothing", "not in it")
-COMPARED = """On how many cells of each protocol it is better than another method, can't be told from it, or is worse, by
-a paired test; and what it gains in [the area under its ECDF](../../bench.md#the-words-of-a-table).
+COMPARED = """On how many cells of each protocol it is better than another method, can't be told from it, or is worse,
+by a paired test; and what it gains in [the area under its ECDF](../../bench.md#the-words-of-a-table).
 """
 
 

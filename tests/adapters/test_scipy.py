@@ -183,6 +183,12 @@ def test_tol_does_not_end_a_run_by_values_that_only_looked_around():
     assert result.fun < 1e-8 and result.nfev < 2000
 
 
+def test_tol_does_not_end_a_run_by_values_that_looked_around_after_an_unfinished_descent():
+    """The first descent ends by its clock at 0.036, and sampling gains nothing for as many calls."""
+    result = minimize(rosen, FIVE, method=scipy_method, tol=1e-6, options={"budget": 5000, "seed": 1})
+    assert result.fun < 1e-8 and result.nfev < 3000
+
+
 # SciPy's documented examples, with another method.
 
 
