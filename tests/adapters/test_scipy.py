@@ -5,7 +5,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import Bounds, OptimizeResult, OptimizeWarning, basinhopping, minimize, rosen, rosen_der, rosen_hess
+from scipy.optimize import (
+    Bounds,
+    OptimizeResult,
+    OptimizeWarning,
+    basinhopping,
+    minimize,
+    rosen,
+    rosen_der,
+    rosen_hess,
+    rosen_hess_prod,
+)
 
 import shapeopt
 from shapeopt import scipy_method
@@ -201,6 +211,17 @@ def test_documented_rosenbrock_by_gradients_prints_how_it_ended(capsys):
     result = minimize(rosen, FIVE, method=scipy_method, jac=rosen_der, options={"disp": True, "budget": 150})
     np.testing.assert_allclose(result.x, 1, atol=1e-6)
     assert "best value" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "curvature", [{}, {"hess": rosen_hess}, {"hessp": rosen_hess_prod}], ids=["none", "hess", "hessp"]
+)
+@pytest.mark.parametrize("option", ["gtol", "xtol", "xatol"])
+@pytest.mark.filterwarnings("ignore:Unknown solver options", "ignore:Method scipy_method does not use")
+def test_documented_options_and_second_derivatives_change_nothing(curvature, option):
+    forms = {"jac": rosen_der, "options": {option: 1e-8, "budget": 150}, **curvature}
+    result = minimize(rosen, FIVE, method=scipy_method, **forms)
+    np.testing.assert_allclose(result.x, 1, atol=1e-6)
 
 
 def test_documented_rosenbrock_with_arguments():
