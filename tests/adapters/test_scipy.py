@@ -218,7 +218,8 @@ def test_documented_rosenbrock_by_gradients_prints_how_it_ended(capsys):
 )
 @pytest.mark.parametrize("option", ["gtol", "xtol", "xatol"])
 @pytest.mark.filterwarnings("ignore:Unknown solver options", "ignore:Method scipy_method does not use")
-def test_documented_options_and_second_derivatives_change_nothing(curvature, option):
+def test_documented_options_and_second_derivatives_change_nothing(name, option):
+    curvature = {"none": {}, "hess": {"hess": rosen_hess}, "hessp": {"hessp": rosen_hess_prod}}[name]
     forms = {"jac": rosen_der, "options": {option: 1e-8, "budget": 150}, **curvature}
     result = minimize(rosen, FIVE, method=scipy_method, **forms)
     np.testing.assert_allclose(result.x, 1, atol=1e-6)
