@@ -62,8 +62,7 @@ def departing(path: Path) -> Iterator[tuple[str, str]]:
 
 def as_markdown(text: str) -> str:
     """Plain text as Markdown that shows it."""
-    text = re.sub(r"([|*_<>\[\]$])", r"\\\1", text)
-    return text[0].upper() + text[1:]
+    return re.sub(r"([|*_<>\[\]$])", r"\\\1", text)
 
 
 def commands() -> str:

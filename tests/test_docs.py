@@ -74,10 +74,10 @@ def test_every_public_name_is_on_the_api_page():
 def test_departures_are_those_of_the_docstrings(tmp_path):
     file = tmp_path / "step.py"
     file.write_text('def f():\n    """F.\n\n    Departs from the paper: a_b is\n    new.\n\n    More.\n    """\n')
-    assert list(MADE["departing"](file)) == [("f", r"A\_b is new.")]
+    assert list(MADE["departing"](file)) == [("f", r"a\_b is new.")]
     file.write_text('class F:\n    """F.\n\n    Departs from the paper: nothing.\n    """\n')
     assert not list(MADE["departing"](file))
-    assert "`LionK` (`baselines/lion_k.py`): The kick." in MADE["departures"]()
+    assert "`LionK` (`baselines/lion_k.py`): the kick." in MADE["departures"]()
 
 
 @pytest.mark.parametrize("name", shipped())

@@ -18,7 +18,7 @@ import shapeopt
 PROGRAM = """
 import math, sys
 speed, angle = map(float, sys.argv[1:])
-if angle > 1.5:
+if angle > 1.1:
     sys.exit("the ball hit the ceiling")
 x, y, vx, vy = 0.0, 0.0, speed * math.cos(angle), speed * math.sin(angle)
 while y >= 0.0:
@@ -30,7 +30,7 @@ print((x - 12.0) ** 2 + 0.01 * speed**2)
 
 folder = Path(tempfile.mkdtemp())
 program = folder / "throw.py"
-program.write_text(PROGRAM)
+_ = program.write_text(PROGRAM)
 
 # %% [markdown]
 # The word `{x}` becomes one argument for each coordinate; no shell is involved. The same from a shell:

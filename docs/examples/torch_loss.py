@@ -59,7 +59,7 @@ fig, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
 axes[0].plot(x, y, ".", color="0.6", label="data")
 for name, fit in fits.items():
     axes[0].plot(x, fit, label=name)
-axes[0].legend()
+axes[0].legend(loc="lower right")
 axes[1].semilogy(shape_losses, lw=0.7, label="SHAPE, each closure")
 axes[1].semilogy(adam_losses, label="Adam")
 axes[1].set(xlabel="closures", title="loss")
