@@ -213,9 +213,7 @@ def test_documented_rosenbrock_by_gradients_prints_how_it_ended(capsys):
     assert "best value" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "curvature", [{}, {"hess": rosen_hess}, {"hessp": rosen_hess_prod}], ids=["none", "hess", "hessp"]
-)
+@pytest.mark.parametrize("name", ["none", "hess", "hessp"])
 @pytest.mark.parametrize("option", ["gtol", "xtol", "xatol"])
 @pytest.mark.filterwarnings("ignore:Unknown solver options", "ignore:Method scipy_method does not use")
 def test_documented_options_and_second_derivatives_change_nothing(name, option):
