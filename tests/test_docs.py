@@ -62,7 +62,9 @@ def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch):
 
 
 def test_readme_s_python_compiles():
-    for code in FENCE.findall((DOCS.parent / "README.md").read_text()):
+    codes = FENCE.findall((DOCS.parent / "README.md").read_text())
+    assert codes
+    for code in codes:
         compile(code, "README.md", "exec")
 
 
