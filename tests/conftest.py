@@ -1,5 +1,6 @@
 """What every test stands on: float64, strict promotion, a repeatable search for counterexamples, warm compilation."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,3 +42,17 @@ def strict_promotion() -> Iterator[None]:
     """Mixing two dtypes is an error, so that a stray cast can't hide."""
     with jax.numpy_dtype_promotion("strict"):
         yield
+
+
+# Every executable that JAX keeps holds a few of the 65,530 memory maps that Linux grants a process by default; a
+# worker that used them up crashed, late in a run of all tests. Compiling afresh comes from CACHE.
+MANY_MAPS = 20_000
+
+
+@pytest.fixture(autouse=True, scope="module")
+def bounded_executables() -> Iterator[None]:
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and len(maps.read_bytes().splitlines()) > MANY_MAPS:
+        jax.clear_caches()
+        gc.collect()
