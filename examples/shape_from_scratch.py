@@ -34,9 +34,9 @@ TESTED_RUN, TEST_STEP, TEST_SPREAD = 44.0, 0.9, 0.4  # the test for a sum: least
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
 UNTESTED, UNTESTED_LESS, KEPT = 0.06, 3.0, 0.3  # what the first basin gets; share of a promise that must come true
-SMALL_BASIN, LEAST_SAMPLED, SAMPLED_NOISE, LEAST_GENERATIONS, SAMPLE_ROOM = 3.0, 8, 4.0, 5, 1.3  # see `may_sample`
+SMALL_BASIN, LEAST_SAMPLED, SAMPLED_NOISE, LEAST_GENERATIONS, SAMPLE_ROOM = 3.0, 8, 4.0, 4, 1.3  # see `may_sample`
 SAMPLE_STEP, SETTLED_STEP, SAMPLE_FINE, SAMPLE_SHARE, LARGEST_SAMPLE_STEP = 2.0, 0.5, 0.25, 0.35, 5.0  # see `sample`
-UNKNOWN, SWEEP_ROOM, FORCES_DIMENSION, SAMPLES_FROM = -1.0, 1.3, 5, 2**24  # see `coupling`, `draw_kind` and `sample`
+UNKNOWN, SWEEP_ROOM, FORCES_DIMENSION, ROUGH, SAMPLES_FROM = -1.0, 1.3, 5, 30.0, 2**24  # see `take_sample`, others
 PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT = 2.0, 0.4, 0.8  # see `draw_kind` and `propose`
 KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior rate of success
     *(("near", 0.25, False, 0.25), ("middle", 0.7, False, 0.25), ("far", 2.0, False, 0.15)),
@@ -165,10 +165,8 @@ class Shape:
             return self.open_sweep()
         if came_by == "test" and self.escapes > 0 and not self.noisy and self.may_sample:
             return self.open_sample()
-        if came_by == SWEEP:
-            return self.go_to("lowest", self.lowest_place())
-        if came_by == "sample":
-            return self.go_to("mean", self.sampler.mean)
+        if came_by in (SWEEP, "sample"):
+            return self.go_to(*(("lowest", self.lowest_place()) if came_by == SWEEP else ("mean", self.sampler.mean)))
         if self.noisy and came_by in ("test", "lowest", "check") and not better:
             return self.go_to(SETTLE, self.base)
         if self.noisy and came_by != "settle" and finite:
@@ -253,9 +251,9 @@ class Shape:
         """Readings around a mean; it moves to the better half of a generation of them, and down their mean force."""
         d, size, step = self.d, self.generation, SETTLED_STEP if self.noisy else SAMPLE_STEP
         weights = np.log((size + 1) / 2) - np.log(np.arange(1, size // 2 + 1))
-        s = self.sampler = SimpleNamespace(mean=self.base, path=0 * self.base, step=step, size=size, read=0)
+        s = self.sampler = SimpleNamespace(mean=self.base, path=0 * self.base, step=step, size=size, read=0, seen=[])
         s.fine, s.force = SAMPLE_FINE * step, 0 * self.base
-        s.seen, s.weights, s.mass = [], weights / np.sum(weights), np.sum(weights) ** 2 / np.sum(weights**2)
+        s.weights, s.mass = weights / np.sum(weights), np.sum(weights) ** 2 / np.sum(weights**2)
         s.rate = (s.mass + 2) / (min(d, FORCES_DIMENSION) + s.mass + 5)
         s.damping = 1 + s.rate + 2 * max(0.0, np.sqrt((s.mass - 1) / (d + 1)) - 1)
         self.go_to("sample", self.base, int(SAMPLE_SHARE * self.budget))
@@ -271,10 +269,12 @@ class Shape:
         if len(s.seen) == s.size:
             best = np.array([q for *_, q in sorted(s.seen, key=lambda sample: sample[:2])[: s.size // 2]])
             y, u = (s.weights @ best - s.mean) / s.step, np.sqrt(d / s.mass) * s.force / (np.linalg.norm(s.force) or 1)
-            y, s.seen, s.force = (y - u) / np.sqrt(2), [], 0 * s.force
+            lift = np.array([f for f, *_ in s.seen if f < np.inf] or [np.inf]) - self.base_f
+            rough = s.read == s.size and not self.noisy and np.max(lift) > ROUGH * np.min(lift) > 0
+            y, s.fine = ((y - u) / np.sqrt(2), s.fine) if not rough else (0 * y, np.inf)  # rough: sampling ends
             s.path = (1 - s.rate) * s.path + np.sqrt(s.rate * (2 - s.rate) * s.mass) * y
             length = np.linalg.norm(s.path) / (np.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d**2)))
-            s.mean = s.mean + s.step * y
+            s.mean, s.seen, s.force = s.mean + s.step * y, [], 0 * s.force
             s.step = min(s.step * np.exp(min(s.rate / s.damping * (length - 1), 1.0)), LARGEST_SAMPLE_STEP)
 
     def path_ahead(self) -> Vector:

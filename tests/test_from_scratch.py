@@ -41,6 +41,10 @@ def turned_rastrigin(x: jax.Array) -> jax.Array:
     return rastrigin(x - 2.0 * across * (across @ x) / (across @ across))
 
 
+def steep_rastrigin(x: jax.Array) -> jax.Array:
+    return jnp.exp(0.1 * turned_rastrigin(x))
+
+
 def ackley(x: jax.Array) -> jax.Array:
     r, ripple = jnp.sqrt(jnp.mean(x**2) + 1e-3), jnp.exp(jnp.mean(jnp.cos(2 * jnp.pi * x)))
     return -20.0 * jnp.exp(-0.2 * r) - ripple
@@ -96,6 +100,7 @@ CASES = {
     "a function of a sum": Case(jax.value_and_grad(root_of_rastrigin), 14, -5.0, 5.0),
     "small basins": Case(jax.value_and_grad(turned_rastrigin), 14, -5.0, 5.0),
     "small basins and noisy forces": Case(jax.value_and_grad(turned_rastrigin), 14, -5.0, 5.0, sigma=30.0),
+    "small basins and steep walls": Case(jax.value_and_grad(steep_rastrigin), 14, -5.0, 5.0),
     "rosenbrock, more pairs than are kept": Case(jax.value_and_grad(rosenbrock), 14, -2.0, 2.0),
 }
 
@@ -279,6 +284,7 @@ THRESHOLDS = {
     "LARGEST_SAMPLE_STEP": 0.5,
     "LEAST_GENERATIONS": 50,
     "LEAST_SAMPLED": 20,
+    "ROUGH": 1e12,
     "SAMPLE_FINE": 3.0,
     "SAMPLED_NOISE": 40.0,
     "SAMPLE_ROOM": 3.0,

@@ -35,7 +35,7 @@ SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before th
 SMALL_BASIN = 3.0  # root mean square way into a basin, where the box is 10 wide, up to which sampling follows
 LEAST_SAMPLED = 8  # dimension from which on that is looked at
 SAMPLED_NOISE = 4.0  # readings a dimension that sampling needs where forces are noisy, and values must do
-LEAST_GENERATIONS = 5  # of sampling, if it is to be worth it
+LEAST_GENERATIONS = 4  # of sampling, if it is to be worth it
 SAMPLE_ROOM = 1.3  # readings that sampling needs before the end, in its own
 
 

@@ -10,6 +10,7 @@ that were read, whose errors do not grow with d. Where forces are read, the two 
 and s grows while successive moves add up (p_s longer than a random walk's) and shrinks while they cancel: the mean and
 the cumulative step-size adaptation of Hansen and Ostermeier's evolution strategy, with its usual weights. Values alone
 have its usual lambda and rates too; with forces, half of lambda, and a path that forgets as if d were at most 5.
+Where values differ by magnitudes within the first generation (atoms that overlap), a mean tells nothing: it ends there.
 
 Departs from the paper: its zero-order oracle has a fixed radius; each sample is a placement (the escape limit).
 """
@@ -33,6 +34,7 @@ LARGEST_SAMPLE_STEP = 5.0
 SAMPLE_SHARE = 0.35  # of a run's readings
 VALUES_SHARE = 0.5  # the same of values alone
 FORCES_DIMENSION = 5  # the path forgets as fast as it would in this dimension
+ROUGH = 30.0  # highest value of the first generation, in lowest, both above the base's, from which on sampling ends
 
 Scalar = Float[Array, ""]
 Vector = Float[Array, " d"]
@@ -89,8 +91,8 @@ class Sampler(eqx.Module):
     def done(self) -> Bool[Array, ""]:
         return self.step < self.fine
 
-    def observed(self, plant: Plant, active: Bool[Array, ""]) -> "Sampler":
-        """After a reading, where `active`; the last of a generation moves the mean."""
+    def observed(self, plant: Plant, base_f: Scalar, active: Bool[Array, ""]) -> "Sampler":
+        """After a reading, where `active`; the last of a generation moves the mean. Roughness is above `base_f`."""
         size, d = self.points.shape
         row = is_row(size, self.read % size) & active
         points = jnp.where(row[:, None], plant.q, self.points)
@@ -110,10 +112,11 @@ class Sampler(eqx.Module):
         length = jnp.linalg.norm(path) / (math.sqrt(d) * (1.0 - 1.0 / (4.0 * d) + 1.0 / (21.0 * d**2)))
         step = self.step * jnp.exp(jnp.minimum(rate / damping * (length - 1.0), 1.0))
         whole = active & (self.read % size == size - 1)
+        rough = whole & (self.read == size - 1) & _is_rough(values - base_f)
         return replace(
             self,
-            mean=jnp.where(whole, self.mean + self.step * y, self.mean),
-            step=jnp.where(whole, jnp.minimum(step, LARGEST_SAMPLE_STEP), self.step),
+            mean=jnp.where(whole & ~rough, self.mean + self.step * y, self.mean),
+            step=jnp.where(rough, 0.0, jnp.where(whole, jnp.minimum(step, LARGEST_SAMPLE_STEP), self.step)),
             path=jnp.where(whole, path, self.path),
             points=points,
             values=values,
@@ -129,6 +132,12 @@ def _rates(d: int, size: int, forgetting: int) -> tuple[np.ndarray, float, float
     effective = 1.0 / float(np.sum(weights**2))
     rate = (effective + 2.0) / (forgetting + effective + 5.0)
     return weights, rate, 1.0 + rate + 2.0 * max(0.0, math.sqrt((effective - 1.0) / (d + 1.0)) - 1.0)
+
+
+def _is_rough(lift: Float[Array, " n"]) -> Bool[Array, ""]:
+    """Whether finite lifts above the base differ by magnitudes."""
+    lowest = jnp.min(lift)
+    return (lowest > 0) & (jnp.max(jnp.where(jnp.isfinite(lift), lift, -jnp.inf)) > ROUGH * lowest)
 
 
 def _before(values: Float[Array, " n"]) -> Bool[Array, "n n"]:

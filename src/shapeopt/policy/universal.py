@@ -162,7 +162,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
         lower = is_noisy(state) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
         sweep = state.sweep.observed(plant, state.base, state.base_g, sweeping)
-        sampler = None if state.sampler is None else state.sampler.observed(plant, _samples(state, action))
+        sampler = state.sampler
+        if sampler is not None:
+            floor = jnp.where(is_noisy(state), jnp.inf, state.base_f)  # noise makes values differ by itself
+            sampler = sampler.observed(plant, floor, _samples(state, action))
         return replace(
             state,
             line=line,
