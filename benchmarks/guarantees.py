@@ -42,6 +42,7 @@ from shapeopt.shape import ShapeOptimizer
 PARTS = ("doors", "loops", "rollouts", "bench", "peers", "boxes")
 LOWER, UPPER = np.array([-4.0, -3.0, -5.0]), np.array([4.0, 3.0, 5.0])
 START = np.array([3.3, -2.2, 1.7])
+LONG = 1000  # calls from which on a door gets a fifth of the seeds
 DRAWN = ("pair", "values", "2-point", "3-point", "cs", "batched, values", "scipy", "scipy, values", "basinhopping")
 DRAWN += ("ask/tell", "ask/tell, values", "torch minimize")
 DRAWN_IN_TWO = ("particles", "compiled", "torch", "optax", "command")  # dimensions, for what they compile or start
@@ -102,7 +103,8 @@ def batch_counts(calls: Any, counter: Counter, budget: int) -> Counts:
 def of_doors(config: Config) -> Cells:
     for name in config.doors:
         for budget in config.budgets:
-            seeds = config.seeds_of_slow if name in SLOW and budget >= 100 else config.seeds
+            seeds = config.seeds if budget < LONG else config.seeds // 5
+            seeds = config.seeds_of_slow if name in SLOW and budget >= 100 else seeds
 
             def counts(name=name, budget=budget, seeds=seeds) -> Counts:
                 told, outside = [], 0
