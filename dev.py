@@ -3,7 +3,8 @@
     python3 dev.py setup            make .venv and install what requirements.lock pins, and the project itself
     python3 dev.py demo [args]      set up, then run the demonstration
     python3 dev.py test [args]      set up, then check formatting, lint, types and tests; args go to pytest
-    python3 dev.py lock [args]      make requirements.lock again; args (such as --upgrade) go to uv
+    python3 dev.py docs [args]      set up, add what requirements-docs.lock pins, then build the site; args go to Sphinx
+    python3 dev.py lock [args]      make both locks again; args (such as --upgrade) go to uv
 
 Where packages come from is the business of the user's own pip and uv settings; no address is kept here.
 """
@@ -20,9 +21,12 @@ ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 LOCK = ROOT / "requirements.lock"
+DOCS_LOCK = ROOT / "requirements-docs.lock"  # the same pins, and the extra `docs`
 STAMP = VENV / "shapeopt-installed"
+DOCS_STAMP = VENV / "shapeopt-docs-installed"
 OLDEST = (3, 11)
 WORKERS = "2"
+SITE = "docs/_build/html"
 
 COMPILE = [
     "compile",
@@ -84,19 +88,21 @@ def have_uv() -> bool:
 
 
 def install() -> None:
-    """Install the lock, then the project in editable form; with uv where it can be had, else with pip."""
-    pinned = ["install", "--require-hashes", "-r", LOCK]
-    editable = ["install", "--no-deps", "--no-build-isolation", "--editable", "."]
-    if have_uv():
-        uv = [PYTHON, "-m", "uv", "pip"]
-        target = ["--python", PYTHON]
-        if run(*uv, *pinned, *target) == 0:
-            must(*uv, *editable, *target)
-            return
-    print("dev.py: uv could not install the lock; trying pip.", flush=True)
-    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
-    must(*pip, *pinned)
-    must(*pip, *editable)
+    """Install the lock, then the project in editable form."""
+    pinned(LOCK)
+    pip("install", "--no-deps", "--no-build-isolation", "--editable", ".")
+
+
+def pinned(lock: Path) -> None:
+    pip("install", "--require-hashes", "-r", lock)
+
+
+def pip(*words: object) -> None:
+    """With uv where it can be had, else with pip."""
+    if have_uv() and run(PYTHON, "-m", "uv", "pip", *words, "--python", PYTHON) == 0:
+        return
+    print("dev.py: uv could not do it; trying pip.", flush=True)
+    must(PYTHON, "-m", "pip", "--disable-pip-version-check", *words)
 
 
 def environment() -> None:
@@ -147,15 +153,31 @@ def test(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
+def docs(arguments: list[str]) -> int:
+    """Build the site with warnings as errors; notebooks whose code has not changed are not run again."""
+    setup()
+    wanted = fingerprint() + hashlib.sha256(DOCS_LOCK.read_bytes()).hexdigest()
+    if not DOCS_STAMP.exists() or DOCS_STAMP.read_text() != wanted:
+        pinned(DOCS_LOCK)
+        DOCS_STAMP.write_text(wanted)
+    options = ["-n", "-W", "--keep-going", "-q", "-b", "html"]
+    code = run(PYTHON, "-m", "sphinx", *options, "docs", SITE, *arguments)
+    print(f"dev.py: {'the site could not be built' if code else f'open {SITE}/index.html'}", flush=True)
+    return code
+
+
 def lock(arguments: list[str]) -> int:
     environment()
     if not have_uv():
         sys.exit("dev.py: making the lock needs uv, and it could not be installed.")
-    return run(PYTHON, "-m", "uv", "pip", *COMPILE, "--quiet", "--output-file", LOCK.name, *arguments)
+    uv = [PYTHON, "-m", "uv", "pip", *COMPILE, "--quiet"]
+    added = ["--extra", "docs", "--constraint", LOCK.name]
+    first = run(*uv, "--output-file", LOCK.name, *arguments)
+    return first or run(*uv, *added, "--output-file", DOCS_LOCK.name, *arguments)
 
 
 def main(words: list[str]) -> int:
-    commands = {"demo": demo, "test": test, "lock": lock}
+    commands = {"demo": demo, "test": test, "docs": docs, "lock": lock}
     if words[:1] == ["setup"] and len(words) == 1:
         setup()
         return 0

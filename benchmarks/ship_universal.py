@@ -31,8 +31,8 @@ RECORDS = Path(__file__).parent / "records"
 OURS = "universal"
 ABOUT = (
     "One policy for any dimension. Untrained its heads are silent, so that every decision is the classical limit's: "
-    "quasi-Newton basin hopping, with moves drawn by what each kind has earned, sweeps of sums, and momentum where "
-    "forces are noisy."
+    "quasi-Newton basin hopping, with moves drawn by what each kind has earned, sweeps of sums, sampling after small "
+    "basins, and momentum where forces are noisy."
 )
 
 

@@ -26,7 +26,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from shapeopt.bench.statistics import mean_interval
 from shapeopt.dynamics import SecantPairs
-from shapeopt.policy import moves, universal
+from shapeopt.policy import moves, route, universal
 from shapeopt.policy.moves import ANYWHERE, DIFFERENCE, KINDS, Credit
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
@@ -93,12 +93,14 @@ PARTS = (
     Part("few coordinates", "moves are of all coordinates", undrawn=FEW),
     Part("anywhere", "moves are from the best basin alone", undrawn=(ANYWHERE,)),
     Part("widening radii", "radii stay as they are", ((moves, "WIDER", 0.0), (moves, "NARROWER", 0.0))),
-    Part("sweep", "f is never taken for a sum", ((universal, "COUPLED", 0.0), (universal, "TESTED_RUN", np.inf))),
+    Part("sweep", "f is never taken for a sum", ((route, "COUPLED", 0.0), (route, "TESTED_RUN", np.inf))),
+    Part("sampling", "hopping goes on", ((route, "SAMPLE_ROOM", np.inf),)),
     Part("hopeless event", "basins are refined to their bottoms", ((universal, "HOPE_AGE", NEVER),)),
     Part("learned hope", "always the same multiple of the promise", ((universal, "MOST_HOPE", universal.HOPE),)),
     Part("revisit event", "known basins are refined again", ((universal, "SAME_BASIN_TWICE", NEVER),)),
     Part(METRIC, "scaled steepest descent"),
-    Part("noise check, settle", "noisy basins are refined", ((universal, "MISMATCH", np.inf),), noisy=True),
+    Part("noise check, settle", "noisy basins are refined", ((route, "MISMATCH", np.inf),), noisy=True),
+    Part("sampling in noise", "settling goes on", ((route, "SAMPLED_NOISE", np.inf),), noisy=True),
 )
 
 

@@ -28,6 +28,7 @@ ORDER = (
     ("report",),
     ("minimizer", "asktell"),
     ("adapters",),
+    ("nevergrad", "optax", "optuna", "torch"),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

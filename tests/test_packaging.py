@@ -16,8 +16,9 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 LOCK = (ROOT / "requirements.lock").read_text()
+DOCS_LOCK = (ROOT / "requirements-docs.lock").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PINS = dict(re.findall(r"^([\w.-]+)==([^\s;\\]+)", LOCK, flags=re.MULTILINE))
+PINS, DOCS_PINS = (dict(re.findall(r"^([\w.-]+)==([^\s;\\]+)", text, flags=re.MULTILINE)) for text in (LOCK, DOCS_LOCK))
 
 
 @pytest.fixture
@@ -29,12 +30,13 @@ def dev(tmp_path, monkeypatch):
     spec = importlib.util.spec_from_file_location("dev", ROOT / "dev.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for name in ("LOCK", "VENV", "PYTHON", "STAMP"):
+    for name in ("LOCK", "DOCS_LOCK", "VENV", "PYTHON", "STAMP", "DOCS_STAMP"):
         monkeypatch.setattr(module, name, tmp_path / getattr(module, name).relative_to(ROOT))
     monkeypatch.setattr(module, "ROOT", tmp_path)
     module.PYTHON.parent.mkdir(parents=True)
     module.PYTHON.touch()
     module.LOCK.write_text("uv==1.0 \\\n    --hash=sha256:00\nzoo==2.0 \\\n    --hash=sha256:01\n")
+    module.DOCS_LOCK.write_text(module.LOCK.read_text())
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     module.calls, module.codes = [], {}
 
@@ -58,9 +60,20 @@ def test_the_lock_pins_a_version_that_pyproject_allows(line):
     assert PINS[canonicalize_name(wanted.name)] in wanted.specifier
 
 
-def test_every_pin_of_the_lock_has_a_hash():
-    entries = re.split(r"^(?=\S)", LOCK.strip(), flags=re.MULTILINE)[1:]
-    assert len(entries) == len(PINS) > 0
+@pytest.mark.parametrize("line", requirements("docs"))
+def test_the_lock_of_the_docs_pins_what_they_need(line):
+    wanted = Requirement(line)
+    assert DOCS_PINS[canonicalize_name(wanted.name)] in wanted.specifier
+
+
+def test_the_lock_of_the_docs_moves_no_other_pin():
+    assert {name: DOCS_PINS.get(name) for name in PINS} == PINS
+
+
+@pytest.mark.parametrize(("text", "pins"), [(LOCK, PINS), (DOCS_LOCK, DOCS_PINS)], ids=["lock", "docs"])
+def test_every_pin_of_a_lock_has_a_hash(text, pins):
+    entries = re.split(r"^(?=\S)", text.strip(), flags=re.MULTILINE)[1:]
+    assert len(entries) == len(pins) > 0
     assert all("--hash=sha256:" in entry for entry in entries)
 
 
@@ -71,7 +84,7 @@ def test_the_lock_leaves_heavy_extras_out():
     assert heavy and not heavy & set(PINS)
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "dev.py", ".ci/run"])
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-docs.lock", "dev.py", ".ci/run"])
 def test_set_up_names_no_address_and_no_machine_path(name):
     assert not re.search(r"://|--(extra-)?index|/(home|root|tmp|opt|usr/local)/", (ROOT / name).read_text())
 
@@ -157,3 +170,14 @@ def test_every_check_runs_and_any_failure_fails_the_whole(dev, broken, code):
     assert dev.test(["-k", "name"]) == code
     assert [call[2] for call in dev.calls] == ["ruff", "ruff", "mypy", "pytest"]
     assert dev.calls[-1][-2:] == ["-k", "name"]
+
+
+def test_the_docs_are_built_with_warnings_as_errors_and_install_their_lock_once(dev):
+    dev.setup()
+    for installs in (1, 0):
+        dev.calls.clear()
+        dev.codes["sphinx"] = 2 * (1 - installs)
+        assert dev.docs(["-E"]) == dev.codes["sphinx"]
+        *before, last = dev.calls
+        assert len(before) == installs and all(str(dev.DOCS_LOCK) in call for call in before)
+        assert "-W" in last and last[-1] == "-E"

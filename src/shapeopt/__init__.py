@@ -23,20 +23,12 @@ _HOMES = {
     "minimize": ".minimizer",
     "scipy_method": ".adapters.scipy",
 }
-
-
-_ROOMS = ("nevergrad", "optax", "optuna", "torch")  # shapeopt.optax is shapeopt.adapters.optax
+_MODULES = ("nevergrad", "optax", "optuna", "torch")  # each needs the package of its name
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name], __name__), name)
-    if name in _ROOMS:
-        try:
-            return importlib.import_module(f".adapters.{name}", __name__)
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
-            hint = f"shapeopt.{name} needs {name}; install shapeopt[{name}]."
-            raise ModuleNotFoundError(hint, name=name) from error
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'shapeopt' has no attribute {name!r}")

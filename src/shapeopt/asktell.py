@@ -84,7 +84,7 @@ class Shape:
 
     @property
     def best(self) -> Result:
-        """The best point told so far: x, fun, nfev, mode."""
+        """The best point told so far, with x, fun, nfev and mode."""
         best = self._run.progress()
         for place in range(self._taken, len(self._points)):  # told before its turn
             told = self._answers.get(place)

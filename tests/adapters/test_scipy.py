@@ -5,7 +5,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import Bounds, OptimizeResult, OptimizeWarning, basinhopping, minimize, rosen, rosen_der, rosen_hess
+from scipy.optimize import (
+    Bounds,
+    OptimizeResult,
+    OptimizeWarning,
+    basinhopping,
+    minimize,
+    rosen,
+    rosen_der,
+    rosen_hess,
+    rosen_hess_prod,
+)
 
 import shapeopt
 from shapeopt import scipy_method
@@ -183,6 +193,12 @@ def test_tol_does_not_end_a_run_by_values_that_only_looked_around():
     assert result.fun < 1e-8 and result.nfev < 2000
 
 
+def test_tol_does_not_end_a_run_by_values_that_looked_around_after_an_unfinished_descent():
+    """The first descent ends by its clock at 0.036, and sampling gains nothing for as many calls."""
+    result = minimize(rosen, FIVE, method=scipy_method, tol=1e-6, options={"budget": 5000, "seed": 1})
+    assert result.fun < 1e-8 and result.nfev < 3000
+
+
 # SciPy's documented examples, with another method.
 
 
@@ -195,6 +211,16 @@ def test_documented_rosenbrock_by_gradients_prints_how_it_ended(capsys):
     result = minimize(rosen, FIVE, method=scipy_method, jac=rosen_der, options={"disp": True, "budget": 150})
     np.testing.assert_allclose(result.x, 1, atol=1e-6)
     assert "best value" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["none", "hess", "hessp"])
+@pytest.mark.parametrize("option", ["gtol", "xtol", "xatol"])
+@pytest.mark.filterwarnings("ignore:Unknown solver options", "ignore:Method scipy_method does not use")
+def test_documented_options_and_second_derivatives_change_nothing(name, option):
+    curvature = {"none": {}, "hess": {"hess": rosen_hess}, "hessp": {"hessp": rosen_hess_prod}}[name]
+    forms = {"jac": rosen_der, "options": {option: 1e-8, "budget": 150}, **curvature}
+    result = minimize(rosen, FIVE, method=scipy_method, **forms)
+    np.testing.assert_allclose(result.x, 1, atol=1e-6)
 
 
 def test_documented_rosenbrock_with_arguments():

@@ -118,7 +118,7 @@ def test_a_shipped_policy_is_shape_in_double_precision_without_its_ledger(name):
     assert optimizer == shape_optimizer(name)
 
 
-@pytest.mark.parametrize("name", ["mine.safetensors", "mine.json", "./mine.json"])
+@pytest.mark.parametrize("name", ["mine.safetensors", "mine.json", "./mine.json", "./mine"])
 def test_a_policy_s_file_is_named_by_its_stem(folder, name):
     method = find_method(name)
     assert method.name == "mine"

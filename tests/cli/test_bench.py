@@ -4,7 +4,11 @@ import re
 import sys
 from concurrent.futures import Future
 from contextlib import contextmanager
+from types import SimpleNamespace
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import pytest
 
 from shapeopt.bench import runner
@@ -12,6 +16,7 @@ from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.bench.records import load_records
 from shapeopt.cli import bench, main
 from shapeopt.policy import find
+from shapeopt.tasks import make_family
 
 MODULE = """
 from dataclasses import dataclass
@@ -201,6 +206,14 @@ def test_a_scheduler_without_dask_is_one_clear_line(folder, capsys, monkeypatch)
     code, _, err = run(capsys, "ours:TINY", "--out", "records", "--scheduler", "tcp://127.0.0.1:1")
     assert code == 2 and len(err) == 1
     assert "`scheduler` 'tcp://127.0.0.1:1' can't be used" in err[0] and "shapeopt[distributed]" in err[0]
+
+
+def test_tasks_that_do_not_know_their_minimum_are_named(folder):
+    known = make_family("rastrigin", 2)
+    task = eqx.tree_at(lambda task: task.minimum, known.sample(jax.random.key(0)), jnp.array(jnp.nan))
+    unknown = SimpleNamespace(name="mine", sample=lambda key: task)
+    (line,) = bench._unmeasured([SimpleNamespace(family=family) for family in (known, unknown, unknown)])
+    assert line.startswith("note: tasks of mine don't know their `minimum`")
 
 
 def test_every_protocol_can_be_named(folder, capsys, monkeypatch):

@@ -108,10 +108,10 @@ def minimize_constrained(
     The first run searches the whole box; those after it follow its best point, as multipliers and penalty move it, in
     boxes no wider than that takes; where it read values alone, they read differences. `solve` is the front door with
     its settings. Every call of `fun` counts; evaluations of the constraints are reported in `constr_nfev`.
-    `constr_violation` is the largest distance from a constraint's interval, `multipliers` are those of the last round,
-    `trace` has the violation of each reading,
-    `minima` are the last round's, and `success` says that the constraints are met. With `tol` the rounds end once two
-    feasible ones agree to it.
+    `constr_violation` is the largest distance from a constraint's interval; `multipliers`, by how much the least value
+    grows if the side of each constraint that holds it is raised by one (for inequalities this is SLSQP's sign); `trace`
+    has the violation of each reading, `minima` are the last round's, and `success` says that the constraints are met.
+    With `tol` the rounds end once two feasible ones agree to it.
     """
     known = Constraints(read_constraints(constraints), x0, box)
     paired = jac is True or callable(jac)
@@ -248,7 +248,7 @@ def _joined(rounds: list[Round], known: Constraints, multipliers: np.ndarray) ->
         nit=len(rounds) - 1,
         constr_violation=float(violation[best]),
         constr_nfev=known.evaluations,
-        multipliers=multipliers,
+        multipliers=0.0 - multipliers,  # no minus zeros
         minima=rounds[-1].minima,
         events=events,
         trace=trace,

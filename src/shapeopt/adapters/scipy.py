@@ -47,7 +47,7 @@ def scipy_method(
             bounds. Constraints are met by an augmented Lagrangian (see `lagrangian.minimize_constrained`).
         hess, hessp: not used; SciPy's usual warning says so.
         tol: the run ends early when the best value fell by no more than `tol` (relative, where the value is above 1) in
-            the second half of its calls, in which a descent ended. None: the whole budget is spent.
+            the second half of its calls, in which a descent began and ended. None: the whole budget is spent.
         budget, noise, policy, num_starts, seed: as `shapeopt.minimize` has them; given in SciPy's `options`.
         disp: print how it ended.
     """
@@ -78,15 +78,16 @@ def scipy_method(
 
 class Settled:
     """The front door's callback: tells the user's, and says whether the best value fell by no more than `tol` in the
-    second half of the calls, though a descent ended in it: a long look around alone settles nothing. `probed`
-    coordinates are probed in each reading."""
+    second half of the calls, though a whole descent lay in it: a long look around after a descent settles nothing.
+    `probed` coordinates are probed in each reading."""
 
     def __init__(self, tol: float | None, probed: int, told: Callable[[Result], None] | None) -> None:
         if tol is not None and not tol >= 0:
             raise ValueError(f"`tol` must not be negative; got {tol!r}.")
         self.tol, self.least, self.reached = tol, LEAST_READINGS * (2 * probed + 1), False
         self._told = told
-        self._refined = 0  # the call after which the last refining stage ended
+        self._begun: dict[int, int] = {}  # the call after which each particle's stage began
+        self._descent = 0  # the latest beginning of a refining stage that has ended
         self._calls: list[int] = []
         self._bests: list[float] = []
 
@@ -99,6 +100,9 @@ class Settled:
         self._bests.append(progress.fun)
         half = self._bests[int(np.searchsorted(self._calls, progress.nfev / 2))]
         fell = half - progress.fun <= self.tol * max(1.0, abs(progress.fun))
-        self._refined = max([self._refined, *(event.call for event in progress.events if event.mode == "refine")])
-        self.reached = bool(progress.nfev >= self.least and fell and 2 * self._refined >= progress.nfev)
+        for event in progress.events:
+            if event.mode == "refine":
+                self._descent = max(self._descent, self._begun.get(event.particle, 0))
+            self._begun[event.particle] = event.call
+        self.reached = bool(progress.nfev >= self.least and fell and 2 * self._descent >= progress.nfev)
         return self.reached

@@ -124,6 +124,8 @@ def find_method(name: str) -> AbstractMethod:
         return Hosted(name, make_peer(name))
     if ":" in name:
         return _brought(name)
+    if Path(f"{name}.safetensors").is_file():
+        return _policy(name)
     raise UnknownMethodError(
         f"`methods` must be among {', '.join(list_methods())}; a policy's file; or module:Attribute. Got {name!r}."
     )

@@ -53,7 +53,7 @@ class Run:
         except (UnknownNameError, RecordError, ModuleNotFoundError) as error:
             raise UsageError(str(error)) from error
         told = sys.stderr if self.json else sys.stdout
-        for line in _told(absent):
+        for line in [*_told(absent), *(_unmeasured(protocol.cells) if ":" in self.protocol else [])]:
             print(line, file=told)
         total = len(methods) * len(protocol.cells) - len(absent)
         print(
@@ -121,6 +121,20 @@ def _told(absent: Sequence[Any]) -> list[str]:
     for left in absent:
         cells.setdefault((left.job.method, left.reason), []).append(left.job.cell.name)
     return [f"left out: {method} on {', '.join(names)}: {reason}" for (method, reason), names in cells.items()]
+
+
+def _unmeasured(cells: Sequence[Any]) -> list[str]:
+    """A line for each family of which no gap can be measured."""
+    import jax
+    import numpy as np
+
+    families = {cell.family.name: cell.family for cell in cells}
+    unknown = [name for name, one in families.items() if np.isnan(one.sample(jax.random.key(0)).minimum)]
+    return [
+        f"note: tasks of {name} don't know their `minimum` (it is nan), so no gap and no hit can be measured; give the "
+        "best value that is known"
+        for name in unknown
+    ]
 
 
 class _Progress:

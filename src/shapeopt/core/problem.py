@@ -169,6 +169,11 @@ def _check_sides(lower: np.ndarray, upper: np.ndarray) -> None:
     wrong = ~(lower <= upper)
     if wrong.any():
         i = int(np.argmax(wrong))
-        raise ValueError(f"`bounds` must have lower <= upper; coordinate {i} has [{lower[i]}, {upper[i]}].")
+        hint = (
+            " Two lists of two numbers are two pairs; the two sides are arrays, or a SciPy Bounds."
+            if wrong.size == 2
+            else ""
+        )
+        raise ValueError(f"`bounds` must have lower <= upper; coordinate {i} has [{lower[i]}, {upper[i]}].{hint}")
     if (lower == np.inf).any() or (upper == -np.inf).any():
         raise ValueError("`bounds` must leave room: a lower bound is +inf or an upper bound is -inf.")

@@ -23,10 +23,11 @@ from .draws import draw, sample_normal
 from .drift import Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
-from .moves import KINDS, SETTLE, SWEEP, Credit, Station, next_widening, propose
-from .sampling import SAMPLE_SHARE, VALUES_SHARE, Sampler, generation
+from .moves import KINDS, SWEEP, Credit, Station, next_widening, propose
+from .route import FOREVER, LEAST_SAMPLED, ROUND_OFF, UNKNOWN, Arrival, depart, is_noisy, lean, route, untested
+from .sampling import SAMPLE_SHARE, VALUES_SHARE, Sampler
 from .sweep import Sweep, coupling_of, sweep_length, tentative_place
-from .universal_state import UniversalState, coordinate_features, noise_share, run_features
+from .universal_state import UniversalState, coordinate_features, run_features
 
 Scalar = Float[Array, ""]
 Flag = Bool[Array, ""]
@@ -34,7 +35,6 @@ Flag = Bool[Array, ""]
 CONVERGED = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is done too
 SAME_VALUE = 1e-6  # difference of two bottoms, as a share of the spread, that says nothing of the spread
 STANDSTILL = 1e-9  # root mean square step, in internal units, at which a basin is done whatever the spread
-ROUND_OFF = 10.0  # a decrease of this many ulps of f can't be seen
 HOPE = 4.0  # a basin is hopeless if even this multiple, or that of basins so far, of its promise would not do
 MOST_HOPE = 1e4  # largest such multiple
 HOPE_AGE = 3  # steps before the prediction is trusted
@@ -46,24 +46,11 @@ SETTLE_SHARE, SETTLE_HOP, SETTLE_LEAST = (
     0.05,
     8.0,
 )  # share of the readings for a settle stage; after other moves; least
-MISMATCH = 0.2  # of values and forces at which the base is read again
 SAME_FORCE = 1e3  # ulps of f: less than this is the work, along the box, of forces that differ by round-off alone
-NOISY = 0.1  # noise as a share of the force at the base at which basins are settled in, not refined
 WORTH = 0.3  # gain, as a share of the spread, that counts as one where there is noise
-FOREVER = 2**30
-COUPLED = 0.35  # coupling above which f is not taken for a sum over many coordinates; less over few: see `_is_sum`
-TESTED_RUN = 44.0  # least readings of a run in which that is tested
-UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
-SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
 KEPT = 0.3  # share of a sweep's promise that must come true
-SMALL_BASIN = 3.0  # root mean square way into a basin, where the box is 10 wide, up to which sampling follows
-LEAST_SAMPLED = 8  # dimension from which on that is looked at
-SAMPLED_NOISE = 4.0  # readings a dimension that sampling needs where forces are noisy, and values must do
-LEAST_GENERATIONS = 5  # of sampling, if it is to be worth it
-SAMPLE_ROOM = 1.3  # readings that sampling needs before the end, in its own
 SAMPLED_FORCES = 25  # as many values as these forces cost are sampled at most, where readings are values alone
 LEAST_FORCES = 4  # after sampling, where readings are values alone; else there is nothing but sampling
-UNKNOWN = -1.0  # coupling before the test, noise before the check
 
 
 class StageMetric(AbstractMetric):
@@ -172,7 +159,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         escaped = action.mode == Mode.ESCAPE
         sweeping = escaped & (state.kind == SWEEP)
         surveying = sweeping | (escaped & (state.kind < 0))  # from the base, which must stay where it is
-        lower = _is_noisy(state) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
+        lower = is_noisy(state) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
         sweep = state.sweep.observed(plant, state.base, state.base_g, sweeping)
         sampler = None if state.sampler is None else state.sampler.observed(plant, _samples(state, action))
@@ -197,105 +184,68 @@ class UniversalPolicy(AbstractProvidentPolicy):
     def begin(
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[UniversalState, StageAction]:
-        """The first basin leads to the test for a sum when it has had its share of the readings, by a second reading of
-        the base where forces do not fit the values; the test to a sweep or back; a sweep to the lowest place of each
-        coordinate; every other escape to refining, or to settling where forces are noisy."""
-        escaped, clocked = action.mode == Mode.ESCAPE, action.mode == Mode.REFINE
-        opens, tested, lowered, checked, sampled, _ = (escaped & (state.kind == station) for station in Station)
-        swept = escaped & (state.kind == SWEEP)
-        state = self._surveyed(state, plant, opens, tested, lowered, checked, sampled, clocked)
+        """What this reading says, then the stage that `route` leads to."""
+        came = Arrival.of(state.kind, action)
+        state = self._surveyed(state, plant, came)
         if self.planner is not None:
             advice = self.planner(run_features(state, plant, state.credit))
-            state = replace(state, advice=jax.tree.map(lambda a, b: jnp.where(opens, a, b), advice, state.advice))
-        noisy, better = _is_noisy(state), plant.f < state.base_f
-        granted, long_enough = UNTESTED * state.readings - UNTESTED_LESS, state.readings >= TESTED_RUN
-        due = clocked | (opens & plant.finite & long_enough & (granted < 1.0))
-        told = opens & plant.finite & bool(self.sigma)
-        checks = (state.sigma < 0) & (told | (clocked & (state.line.mismatch > MISMATCH)))
-        tests = (due | checked) & ~checks & (state.coupling == UNKNOWN) & long_enough
-        sweeps = (due | tested | (checked & (state.sweep.steps == 0))) & ~checks & _is_sum(state, plant)
-        samples = tested & (state.escapes > 0) & ~(sweeps | noisy) & _may_sample(state, plant)
-        returns = noisy & (tested | lowered | checked) & ~(better | tests | sweeps)
-        moves = checks | tests | sweeps | swept | returns | samples | sampled
-        settles = escaped & noisy & plant.finite & ~moves
-        resumes = (tested | lowered | checked) & (state.escapes == 0) & ~(better | moves | settles)
-        line = state.line.opened(plant, ~(settles | moves | resumes) | opens).resumed(resumes)
-        long = (state.escapes == 0) | (state.kind == SETTLE) | (state.kind == Station.MEAN)
-        share = jnp.where(long, SETTLE_SHARE, SETTLE_HOP)
+            state = replace(state, advice=jax.tree.map(lambda a, b: jnp.where(came.opens, a, b), advice, state.advice))
+        go = route(state, plant, came, noise_told=bool(self.sigma))
+        line = state.line.opened(plant, ~(go.settles | go.moves | go.resumes) | came.opens).resumed(go.resumes)
+        share = jnp.where((state.escapes == 0) | came.returns | came.rests, SETTLE_SHARE, SETTLE_HOP)
         length = jnp.maximum(SETTLE_LEAST, share * state.readings * jnp.exp(state.advice.log_settle_length))
-        drift = state.drift.opened(jnp.floor(length).astype(plant.q.dtype), settles).observed(plant, settles)
+        drift = state.drift.opened(jnp.floor(length).astype(plant.q.dtype), go.settles).observed(plant, go.settles)
 
-        sweep = state.sweep.opened(sweep_length(state.readings), sweeps)
+        sweep = state.sweep.opened(sweep_length(state.readings), go.sweeps)
         lowest, promise = sweep.lowest(state.base, state.base_g)
-        sweep = replace(sweep, promise=jnp.where(swept, promise, sweep.promise))
+        sweep = replace(sweep, promise=jnp.where(go.lowers, promise, sweep.promise))
         lower, upper = _searched(state, plant)
         draws = draw(state.key, state.escapes, plant.q.size, len(KINDS), plant.q.dtype)  # those of `leave`: made once
-        place = jnp.where(
-            tests,
-            tentative_place(state.base, state.base_g, draws, lower, upper),
-            jnp.where(sweeps, sweep.target(state.base, lower, upper), state.base),
-        )
-        anchor = jnp.where(swept, lowest, jnp.where(moves, place, plant.q))
+        anchor = jnp.where(go.moves, state.base, plant.q)
+        anchor = jnp.where(go.tests, tentative_place(state.base, state.base_g, draws, lower, upper), anchor)
+        anchor = jnp.where(go.sweeps, sweep.target(state.base, lower, upper), anchor)
+        anchor = jnp.where(go.lowers, lowest, anchor)
         sampler = state.sampler
         if sampler is not None:
-            sampler = sampler.opened(state.base, noisy, samples)
-            anchor = jnp.where(sampled, sampler.mean, jnp.where(samples, _next_sample(state, sampler, plant), anchor))
-        kind = state.kind
-        for chosen, code in (
-            (checks, Station.CHECK),
-            (tests, Station.TEST),
-            (sweeps, SWEEP),
-            (swept, Station.LOWEST),
-            (returns, SETTLE),
-            (samples, Station.SAMPLE),
-            (sampled, Station.OPENING if self.values else Station.MEAN),
-        ):
-            kind = jnp.where(chosen, code, kind)
-        mode = jnp.where(moves, Mode.ESCAPE, jnp.where(settles, Mode.SETTLE, Mode.REFINE))
-        horizon = jnp.where(sweeps, sweep.length, jnp.where(moves, 1.0, length))
-        horizon = jnp.where(samples, SAMPLE_SHARE * state.readings, horizon).astype(jnp.int32)
-        lasts = jnp.where(opens & long_enough, jnp.maximum(granted, 1.0), FOREVER).astype(jnp.int32)
-        horizon = jnp.where(moves | settles, horizon, lasts)
+            sampler = sampler.opened(state.base, is_noisy(state), go.samples)
+            anchor = jnp.where(go.samples, _next_sample(state, sampler, plant), anchor)
+            anchor = jnp.where(go.rests, sampler.mean, anchor)
+        mode = jnp.where(go.moves, Mode.ESCAPE, jnp.where(go.settles, Mode.SETTLE, Mode.REFINE))
+        granted = jnp.where(came.opens, jnp.maximum(untested(state), 1.0), FOREVER)
+        horizon = jnp.where(go.moves, 1.0, jnp.where(go.settles, length, granted))
+        horizon = jnp.where(go.sweeps, sweep.length, jnp.where(go.samples, SAMPLE_SHARE * state.readings, horizon))
+        kind = go.kind(state.kind, values=self.values)
         state = replace(state, line=line, drift=drift, sweep=sweep, sampler=sampler, kind=kind)
-        return state, _action(mode, anchor, horizon)
+        return state, _action(mode, anchor, horizon.astype(jnp.int32))
 
-    def _surveyed(
-        self,
-        state: UniversalState,
-        plant: Plant,
-        opens: Flag,
-        tested: Flag,
-        lowered: Flag,
-        checked: Flag,
-        sampled: Flag,
-        clocked: Flag,
-    ) -> UniversalState:
+    def _surveyed(self, state: UniversalState, plant: Plant, came: Arrival) -> UniversalState:
         """What the first reading, the first basin so far, the base read again, the test and the end of a sweep say."""
-        starts, again, line = opens & plant.finite, checked & plant.finite, state.line
+        starts, again, line = came.opens & plant.finite, came.checked & plant.finite, state.line
         coupling = coupling_of(state.base, state.base_g, plant, state.sigma)
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
         kept = state.base_f - plant.f > KEPT * state.sweep.promise + unseen
-        disproved = lowered & ~kept & (state.escapes > 0)  # the first sweep may start too high to be exact
+        later = came.lowered & (state.escapes > 0)  # the first sweep may start too high to be exact
         base_g = jnp.where(again, 0.5 * (state.base_g + plant.g), state.base_g)
         sigma = rms(plant.g - state.base_g) / 2.0**0.5
         height = jnp.maximum(state.spread, jnp.maximum(jnp.abs(line.start - line.f), jnp.abs(state.base_f)))
         sigma = jnp.where(sigma * REACH > SAME_FORCE * jnp.finfo(sigma.dtype).eps * height, sigma, 0.0)
         return replace(
             state,
-            base=jnp.where(clocked, line.q, jnp.where(starts, plant.q, state.base)),
-            base_f=jnp.where(clocked, line.f, jnp.where(starts, plant.f, state.base_f)),
-            base_g=jnp.where(clocked, line.g, jnp.where(starts, plant.g, base_g)),
+            base=jnp.where(came.clocked, line.q, jnp.where(starts, plant.q, state.base)),
+            base_f=jnp.where(came.clocked, line.f, jnp.where(starts, plant.f, state.base_f)),
+            base_g=jnp.where(came.clocked, line.g, jnp.where(starts, plant.g, base_g)),
             sigma=jnp.where(again, sigma, state.sigma),
-            readings=self._readings_left(state, plant, opens, sampled),
-            coupling=jnp.where(disproved, jnp.inf, jnp.where(tested, coupling, state.coupling)),
-            credit=state.credit.paid(jnp.asarray(SWEEP), kept, lowered & (state.escapes > 0)),
+            readings=self._readings_left(state, plant, came),
+            coupling=jnp.where(later & ~kept, jnp.inf, jnp.where(came.tested, coupling, state.coupling)),
+            credit=state.credit.paid(jnp.asarray(SWEEP), kept, later),
         )
 
-    def _readings_left(self, state: UniversalState, plant: Plant, opens: Flag, sampled: Flag) -> Scalar:
+    def _readings_left(self, state: UniversalState, plant: Plant, came: Arrival) -> Scalar:
         """Readings of a run, as its first one tells; of values alone, the forces that are left after sampling."""
         if not self.values:
-            return jnp.where(opens, jnp.round(1.0 / plant.spent), state.readings)
-        return jnp.where(sampled, jnp.floor((1.0 - plant.spent) * state.readings / (plant.q.size + 1)), state.readings)
+            return jnp.where(came.opens, jnp.round(1.0 / plant.spent), state.readings)
+        left = jnp.floor((1.0 - plant.spent) * state.readings / (plant.q.size + 1))
+        return jnp.where(came.sampled, left, state.readings)
 
     def control(self, state: UniversalState, plant: Plant, action: StageAction) -> Drive:
         """Advance by the secant metric, drift by the diagonal one, or go back on the line by an anchor on it."""
@@ -336,7 +286,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         hope = jnp.maximum(state.hope, HOPE) * jnp.exp(state.advice.log_hope)
         hopeless = (line.f - hope * promise > state.base_f) & (line.age >= HOPE_AGE)
         revisit = (state.escapes > 0) & (line.f + round_off >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
-        flags = (converged, failed | _is_noisy(state), revisit, hopeless)
+        flags = (converged, failed | is_noisy(state), revisit, hopeless)
         return Signals(*(refining & flag for flag in flags), nonfinite=~jnp.isfinite(line.f) & refining)
 
     def follow(self, state: UniversalState, plant: Plant, action: StageAction, result: StepResult) -> UniversalState:
@@ -355,70 +305,57 @@ class UniversalPolicy(AbstractProvidentPolicy):
     def leave(
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[UniversalState, StageAction, Drive]:
-        line, size = state.line, plant.q.size
-        unseen = ROUND_OFF * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
-        ratio = jnp.clip(line.ratio, HOPE, MOST_HOPE)
-        hope = jnp.where(state.hope > 0, jnp.sqrt(state.hope * ratio), ratio)
-        noisy, lowers = _is_noisy(state), line.f + unseen < state.base_f
-        fall = state.left_f - jnp.minimum(line.f, state.base_f)  # noise lets the base move before the basin is left
-        better = fall > unseen
-        credit = state.credit.paid(state.kind, better & (~noisy | (fall > WORTH * state.spread)), jnp.ones((), bool))
-        widening = next_widening(state.widening, state.kind, cause == Cause.REVISIT, better | noisy)
-        gain = jnp.where(better, fall, jnp.where(state.escapes > 0, jnp.abs(line.f - state.base_f), jnp.inf))
-        gain = jnp.where(jnp.isfinite(gain) & (gain > unseen + SAME_VALUE * state.spread), gain, state.spread)
-        spread = jnp.where(state.spread > 0, state.spread**0.8 * gain**0.2, gain)  # geometric, so outliers fade
-        base, base_f = jnp.where(lowers, line.q, state.base), jnp.where(lowers, line.f, state.base_f)
-        stalled = (cause == Cause.STALL) & (line.promise > 100.0 * unseen)
-        checks = stalled & (state.sigma < 0) & (line.mismatch > MISMATCH)
-        draws = draw(state.key, state.escapes, size, len(KINDS), plant.q.dtype)
-        lean = jnp.where(~noisy & (jnp.arange(len(KINDS)) == SETTLE), -jnp.inf, 0.0)
-        length = sweep_length(state.readings)
-        pays = _is_sum(state, plant) & ((1.0 - plant.spent) * state.readings > SWEEP_ROOM * length)
-        never = state.sweep.steps == 0
-        lean = jnp.where(
-            jnp.arange(len(KINDS)) == SWEEP, jnp.where(pays, jnp.where(never, jnp.inf, 0.0), -jnp.inf), lean
-        )
-        advice = state.advice if self.planner is None else self.planner(run_features(state, plant, credit))
-        kind = credit.draw(draws.kinds, lean.astype(plant.q.dtype) + advice.kinds)
+        """Take stock of the basin, then go where `depart` leads, or by a kind of move that is drawn."""
+        state = self._taken_stock(state, plant, cause)
+        draws = draw(state.key, state.escapes, plant.q.size, len(KINDS), plant.q.dtype)
+        kind = state.credit.draw(draws.kinds, lean(state, plant) + state.advice.kinds)
+        go = depart(state, plant, cause, kind)
         lower, upper = _searched(state, plant)
-        anchor = propose(kind, draws, base, state.archive, lower, upper, advice.log_radius + widening)
-        base_g = jnp.where(lowers, line.g, state.base_g)
-        tests = ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN) & jnp.isfinite(base_f)
-        anchor = jnp.where(tests, tentative_place(base, base_g, draws, lower, upper), anchor)
-        anchor = jnp.where(checks, base, anchor)
-        sweeps = ~(tests | checks) & (kind == SWEEP)
-        kind = jnp.where(checks, Station.CHECK, jnp.where(tests, Station.TEST, kind))
-        sweep = state.sweep.opened(length, sweeps)
-        anchor = jnp.where(sweeps, sweep.target(base, lower, upper), anchor)
-        samples, sampler = ~(tests | checks) & _may_sample(state, plant), state.sampler
+        radius = state.advice.log_radius + state.widening
+        anchor = propose(kind, draws, state.base, state.archive, lower, upper, radius)
+        anchor = jnp.where(go.tests, tentative_place(state.base, state.base_g, draws, lower, upper), anchor)
+        anchor = jnp.where(go.checks, state.base, anchor)
+        length = sweep_length(state.readings)
+        sweep, sampler = state.sweep.opened(length, go.sweeps), state.sampler
+        anchor = jnp.where(go.sweeps, sweep.target(state.base, lower, upper), anchor)
         if sampler is not None:
-            sampler = sampler.opened(base, noisy, samples)
-            kind = jnp.where(samples, Station.SAMPLE, kind)
-            anchor = jnp.where(samples, _next_sample(state, sampler, plant), anchor)
+            sampler = sampler.opened(state.base, is_noisy(state), go.samples)
+            anchor = jnp.where(go.samples, _next_sample(state, sampler, plant), anchor)
         kappa = _stiffness(plant.g)
         metric = DiagonalMetric(jnp.ones_like(plant.q) / (self.h**2 * kappa))
         potential = ShapedPotential.anchored(anchor + plant.g / kappa, kappa)
         drive = Drive(Structure.plain(metric, jnp.ones_like(kappa), plant.q), potential, jnp.full_like(kappa, jnp.inf))
-        state = replace(
+        horizon = jnp.where(go.sweeps, length, jnp.where(go.samples, SAMPLE_SHARE * state.readings, 1.0))
+        kind, escapes = go.kind(kind, values=self.values), state.escapes + 1
+        state = replace(state, sweep=sweep, sampler=sampler, kind=kind, escapes=escapes)
+        return state, _action(Mode.ESCAPE, anchor, horizon.astype(jnp.int32)), drive
+
+    def _taken_stock(self, state: UniversalState, plant: Plant, cause: Int[Array, ""]) -> UniversalState:
+        """What the basin that is left was worth: credit, spread, hope, radii, and the base if it is lower."""
+        line, noisy = state.line, is_noisy(state)
+        unseen = ROUND_OFF * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
+        ratio = jnp.clip(line.ratio, HOPE, MOST_HOPE)
+        hope = jnp.where(state.hope > 0, jnp.sqrt(state.hope * ratio), ratio)
+        lowers = line.f + unseen < state.base_f
+        fall = state.left_f - jnp.minimum(line.f, state.base_f)  # noise lets the base move before the basin is left
+        better = fall > unseen
+        credit = state.credit.paid(state.kind, better & (~noisy | (fall > WORTH * state.spread)), jnp.ones((), bool))
+        gain = jnp.where(better, fall, jnp.where(state.escapes > 0, jnp.abs(line.f - state.base_f), jnp.inf))
+        gain = jnp.where(jnp.isfinite(gain) & (gain > unseen + SAME_VALUE * state.spread), gain, state.spread)
+        base, base_f = jnp.where(lowers, line.q, state.base), jnp.where(lowers, line.f, state.base_f)
+        return replace(
             state,
             base=base,
             base_f=base_f,
-            base_g=base_g,
-            sweep=sweep,
-            sampler=sampler,
-            spread=spread,
+            base_g=jnp.where(lowers, line.g, state.base_g),
+            spread=jnp.where(state.spread > 0, state.spread**0.8 * gain**0.2, gain),  # geometric, so outliers fade
             credit=credit,
-            kind=kind,
-            advice=advice,
+            advice=state.advice if self.planner is None else self.planner(run_features(state, plant, credit)),
             left_f=base_f,
             hope=jnp.where(cause == Cause.CONVERGED, hope, state.hope),
-            widening=widening,
-            escapes=state.escapes + 1,
+            widening=next_widening(state.widening, state.kind, cause == Cause.REVISIT, better | noisy),
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
         )
-        sampling = jnp.where(samples, jnp.floor(SAMPLE_SHARE * state.readings), 1.0).astype(jnp.int32)
-        horizon = jnp.where(sweeps & ~samples, length.astype(jnp.int32), sampling)
-        return state, _action(Mode.ESCAPE, anchor, horizon), drive
 
     def share(self, before: UniversalState, after: UniversalState) -> UniversalState:
         """One archive and one credit for all particles; bases, lines and suspicions of noise stay their own."""
@@ -433,15 +370,6 @@ class UniversalPolicy(AbstractProvidentPolicy):
         return replace(after, archive=jax.tree.map(everyone, archive), credit=jax.tree.map(everyone, credit))
 
 
-def _is_sum(state: UniversalState, plant: Plant) -> Flag:
-    """Whether f is taken for a sum over coordinates. Chance decides more often where there are few of them."""
-    return (state.coupling >= 0) & (state.coupling < COUPLED * max(1.0 - plant.q.size**-0.5, 0.05))
-
-
-def _is_noisy(state: UniversalState) -> Flag:
-    return noise_share(state) > NOISY
-
-
 def _samples(state: UniversalState, action: StageAction) -> Flag:
     return (action.mode == Mode.ESCAPE) & (state.kind == Station.SAMPLE)
 
@@ -450,18 +378,6 @@ def _next_sample(state: UniversalState, sampler: Sampler, plant: Plant) -> Float
     """Where sampling reads next."""
     normal = sample_normal(state.key, sampler.read, plant.q.size, plant.q.dtype)
     return sampler.target(normal, *_searched(state, plant))
-
-
-def _may_sample(state: UniversalState, plant: Plant) -> Flag:
-    """Whether to sample, once in a run: after a basin that was small for the box, or that noise was settled in."""
-    if state.sampler is None:
-        return jnp.zeros((), bool)
-    line, size = state.line, plant.q.size
-    length = SAMPLE_SHARE * state.readings
-    room = ((1.0 - plant.spent) * state.readings > SAMPLE_ROOM * length) & (state.sampler.read == 0)
-    small = (rms(line.q - line.origin) < SMALL_BASIN) & (length >= LEAST_GENERATIONS * generation(size))
-    rippled = small & (state.coupling >= 0) & ~_is_sum(state, plant)
-    return room & jnp.where(_is_noisy(state), length >= SAMPLED_NOISE * size, rippled)
 
 
 def _searched(state: UniversalState, plant: Plant) -> tuple[Float[Array, " d"], Float[Array, " d"]]:

@@ -1,0 +1,157 @@
+"""Which stage follows which in a run of `universal`.
+
+The first basin leads to the test for a sum when it has had its share of the readings, by a second reading of the base
+where forces do not fit the values; the test to a sweep or back; a sweep to the lowest place of each coordinate; a basin
+that was small, or that noise was settled in, to sampling, once; sampling to its mean. Every other escape leads to
+refining, or to settling where forces are noisy, and every other basin to an escape that is drawn.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from ..core import Cause, Mode
+from ..events import StageAction
+from .base import Plant
+from .heads import rms
+from .moves import KINDS, SETTLE, SWEEP, Station
+from .sampling import SAMPLE_SHARE, generation
+from .sweep import sweep_length
+from .universal_state import UniversalState, noise_share
+
+Scalar = Float[Array, ""]
+Flag = Bool[Array, ""]
+
+ROUND_OFF = 10.0  # a decrease of this many ulps of f can't be seen
+FOREVER = 2.0**30
+UNKNOWN = -1.0  # coupling before the test, noise before the check
+MISMATCH = 0.2  # of values and forces at which the base is read again
+NOISY = 0.1  # noise as a share of the force at the base at which basins are settled in, not refined
+COUPLED = 0.35  # coupling above which f is not taken for a sum over many coordinates; less over few: see `is_sum`
+TESTED_RUN = 44.0  # least readings of a run in which that is tested
+UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
+SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
+SMALL_BASIN = 3.0  # root mean square way into a basin, where the box is 10 wide, up to which sampling follows
+LEAST_SAMPLED = 8  # dimension from which on that is looked at
+SAMPLED_NOISE = 4.0  # readings a dimension that sampling needs where forces are noisy, and values must do
+LEAST_GENERATIONS = 5  # of sampling, if it is to be worth it
+SAMPLE_ROOM = 1.3  # readings that sampling needs before the end, in its own
+
+
+class Arrival(NamedTuple):
+    """What the stage was that has just ended: an escape or not, and which; at most one of the others holds."""
+
+    escaped: Flag
+    opens: Flag  # the first reading
+    tested: Flag
+    lowered: Flag  # at the lowest place of each coordinate
+    checked: Flag
+    sampled: Flag
+    rests: Flag  # at the mean that sampling led to
+    swept: Flag
+    returns: Flag  # at the base, to settle there again
+    clocked: Flag  # the first basin has had its share
+
+    @staticmethod
+    def of(kind: Int[Array, ""], action: StageAction) -> "Arrival":
+        escaped = action.mode == Mode.ESCAPE
+        places = (*Station, SWEEP, SETTLE)
+        return Arrival(escaped, *(escaped & (kind == place) for place in places), clocked=action.mode == Mode.REFINE)
+
+    @property
+    def surveyed(self) -> Flag:
+        """Whether a reading away from the base was made to learn something of it."""
+        return self.tested | self.lowered | self.checked
+
+
+class Going(NamedTuple):
+    """What the next stage is; at most one holds, and refining or a drawn escape follows where none does."""
+
+    checks: Flag
+    tests: Flag
+    sweeps: Flag
+    lowers: Flag
+    returns: Flag
+    samples: Flag
+    rests: Flag
+    settles: Flag
+    resumes: Flag  # the first basin goes on
+
+    @property
+    def moves(self) -> Flag:
+        """Whether it is one of the placements above."""
+        return self.checks | self.tests | self.sweeps | self.lowers | self.returns | self.samples | self.rests
+
+    def kind(self, drawn: Int[Array, ""], values: bool) -> Int[Array, ""]:
+        """The kind of the move, or `drawn`; where readings are values alone, the mean is where forces begin."""
+        rest = Station.OPENING if values else Station.MEAN
+        codes = (Station.CHECK, Station.TEST, SWEEP, Station.LOWEST, SETTLE, Station.SAMPLE, rest)
+        for chosen, code in zip(self, codes, strict=False):
+            drawn = jnp.where(chosen, code, drawn)
+        return drawn
+
+
+def route(state: UniversalState, plant: Plant, came: Arrival, noise_told: bool) -> Going:
+    """The stage after one that ended by its clock."""
+    noisy, better = is_noisy(state), plant.f < state.base_f
+    nowhere = jnp.zeros((), bool)
+    due = came.clocked | (came.opens & plant.finite & (untested(state) < 1.0))
+    suspect = (came.opens & plant.finite & noise_told) | (came.clocked & (state.line.mismatch > MISMATCH))
+    checks = (state.sigma < 0) & suspect
+    tests = (due | came.checked) & ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
+    sweeps = (due | came.tested | (came.checked & (state.sweep.steps == 0))) & ~checks & is_sum(state, plant)
+    samples = came.tested & (state.escapes > 0) & ~(sweeps | noisy) & may_sample(state, plant)
+    returns = noisy & came.surveyed & ~(better | tests | sweeps)
+    go = Going(checks, tests, sweeps, came.swept, returns, samples, came.sampled, nowhere, nowhere)
+    settles = came.escaped & noisy & plant.finite & ~go.moves
+    resumes = came.surveyed & (state.escapes == 0) & ~(better | go.moves | settles)
+    return go._replace(settles=settles, resumes=resumes)
+
+
+def depart(state: UniversalState, plant: Plant, cause: Int[Array, ""], kind: Int[Array, ""]) -> Going:
+    """Where a basin is left for, if not by the kind of move that was drawn."""
+    line, nowhere = state.line, jnp.zeros((), bool)
+    unseen = ROUND_OFF * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
+    stalled = (cause == Cause.STALL) & (line.promise > 100.0 * unseen)
+    checks = stalled & (state.sigma < 0) & (line.mismatch > MISMATCH)
+    tests = ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN) & jnp.isfinite(state.base_f)
+    samples = ~(tests | checks) & may_sample(state, plant)
+    sweeps = ~(tests | checks | samples) & (kind == SWEEP)
+    return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, nowhere, nowhere)
+
+
+def lean(state: UniversalState, plant: Plant) -> Float[Array, " kinds"]:
+    """Added to the rates of success of the kinds: no settling without noise; a first sweep, if it pays, comes first."""
+    pays = is_sum(state, plant)
+    pays = pays & ((1.0 - plant.spent) * state.readings > SWEEP_ROOM * sweep_length(state.readings))
+    sweep = jnp.where(pays, jnp.where(state.sweep.steps == 0, jnp.inf, 0.0), -jnp.inf)
+    settle = jnp.where(is_noisy(state), 0.0, -jnp.inf)
+    order = jnp.arange(len(KINDS))
+    return jnp.where(order == SWEEP, sweep, jnp.where(order == SETTLE, settle, 0.0)).astype(plant.q.dtype)
+
+
+def untested(state: UniversalState) -> Scalar:
+    """Readings that the first basin has before the test for a sum; all of a short run's."""
+    return jnp.where(state.readings >= TESTED_RUN, UNTESTED * state.readings - UNTESTED_LESS, FOREVER)
+
+
+def is_sum(state: UniversalState, plant: Plant) -> Flag:
+    """Whether f is taken for a sum over coordinates. Chance decides more often where there are few of them."""
+    return (state.coupling >= 0) & (state.coupling < COUPLED * max(1.0 - plant.q.size**-0.5, 0.05))
+
+
+def is_noisy(state: UniversalState) -> Flag:
+    return noise_share(state) > NOISY
+
+
+def may_sample(state: UniversalState, plant: Plant) -> Flag:
+    """Whether to sample, once in a run: after a basin that was small for the box, or that noise was settled in."""
+    if state.sampler is None:
+        return jnp.zeros((), bool)
+    line, size = state.line, plant.q.size
+    length = SAMPLE_SHARE * state.readings
+    room = ((1.0 - plant.spent) * state.readings > SAMPLE_ROOM * length) & (state.sampler.read == 0)
+    small = (rms(line.q - line.origin) < SMALL_BASIN) & (length >= LEAST_GENERATIONS * generation(size))
+    rippled = small & (state.coupling >= 0) & ~is_sum(state, plant)
+    return room & jnp.where(is_noisy(state), length >= SAMPLED_NOISE * size, rippled)

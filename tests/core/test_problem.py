@@ -1,0 +1,11 @@
+"""What a user says about start and bounds, and what is said back."""
+
+import numpy as np
+import pytest
+
+from shapeopt.core.problem import read_problem
+
+
+def test_two_lists_of_two_numbers_are_pairs_and_the_error_says_so():
+    with pytest.raises(ValueError, match=r"coordinate 0 has \[5.0, 0.1\]\. Two lists of two numbers are two pairs"):
+        read_problem(None, ([5.0, 0.1], [20.0, 1.6]), np.random.default_rng(0))

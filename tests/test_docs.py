@@ -1,0 +1,106 @@
+"""The site: every page is in its table of contents, its code compiles and runs, its made pages say what is there."""
+
+import os
+import re
+import runpy
+from pathlib import Path
+
+import jax
+import matplotlib
+import pytest
+
+from shapeopt import __all__ as public
+from shapeopt.policy import load_card
+from shapeopt.policy.find import FOLDER, shipped
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), DOCS / "examples" / "index.md"])
+FENCE = re.compile(r"^```(?:\{code-cell\} )?python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+MADE = runpy.run_path(str(DOCS / "site_pages.py"))
+PIECES = {"own_optimizer.md"}  # shows parts of a file, which tests/test_examples.py runs whole
+
+
+def blocks(path: Path) -> list[str]:
+    """The Python of a page, without the options of notebook cells."""
+    return [re.sub(r"\A(:\w+:.*\n)+", "", code) for code in FENCE.findall(path.read_text())]
+
+
+def toc(path: Path) -> set[str]:
+    """The documents that a page's tables of contents name, relative to docs."""
+    trees = re.findall(r"^```\{toctree\}\n(.*?)^```", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    lines = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
+    names = [line.rpartition("<")[2].rstrip(">") for line in lines]
+    return {(path.parent / name).relative_to(DOCS).as_posix() for name in names}
+
+
+def test_the_table_of_contents_names_every_page():
+    made = {"conf", "site_pages", *(path.stem for path in DOCS.glob("make_*.py"))}
+    sources = [
+        path for folder in (DOCS, DOCS / "examples") for path in folder.iterdir() if path.suffix in (".md", ".py")
+    ]
+    pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in sources} - made
+    assert toc(DOCS / "index.md") | toc(DOCS / "examples" / "index.md") == pages - {"index"}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_links_between_pages_lead_somewhere(path):
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+    assert all((path.parent / target).exists() for target in targets), targets
+
+
+@pytest.mark.parametrize("path", [page for page in PAGES if blocks(page)], ids=lambda path: path.stem)
+def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    matplotlib.use("Agg")
+    names = {"__name__": "page"}
+    with jax.numpy_dtype_promotion("standard"):  # as users have it
+        for code in blocks(path):
+            compiled = compile(code, str(path), "exec")
+            if path.name not in PIECES:
+                exec(compiled, names)
+
+
+def test_readme_s_python_compiles():
+    for code in FENCE.findall((DOCS.parent / "README.md").read_text()):
+        compile(code, "README.md", "exec")
+
+
+def test_every_public_name_is_on_the_api_page():
+    named = set(re.findall(r"^\.\. auto\w+:: shapeopt\.(\w+)$", (DOCS / "api.md").read_text(), flags=re.MULTILINE))
+    assert named == set(public) - {"__version__"}
+
+
+def test_departures_are_those_of_the_docstrings(tmp_path):
+    file = tmp_path / "step.py"
+    file.write_text('def f():\n    """F.\n\n    Departs from the paper: a_b is\n    new.\n\n    More.\n    """\n')
+    assert list(MADE["departing"](file)) == [("f", r"a\_b is new.")]
+    file.write_text('class F:\n    """F.\n\n    Departs from the paper: nothing.\n    """\n')
+    assert not list(MADE["departing"](file))
+    assert "`LionK` (`baselines/lion_k.py`): the kick." in MADE["departures"]()
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_card_s_page_has_its_figures(name):
+    card = load_card(FOLDER / name)
+    page = MADE["model"](name, card)
+    assert page.startswith(f"# {name}\n") and card["sha256"] in page and f"--policy {name}" in page
+    if "results_of" in card["about"]:
+        assert f"| **{name}** | {card['about']['results'][name]['best_gap']:.3g} |" in page
+    else:
+        assert all(f"### {protocol}" in page for protocol in card["about"]["results"])
+
+
+def test_pages_are_written_once_and_old_ones_removed(tmp_path, monkeypatch):
+    monkeypatch.setitem(MADE["write"].__globals__, "commands", lambda: "commands")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "gone.md").touch()
+    MADE["write"](tmp_path)
+    first = {path: os.stat(path).st_mtime_ns for path in tmp_path.rglob("*.md")}
+    assert {path.stem for path in (tmp_path / "models").iterdir()} == set(shipped())
+    MADE["write"](tmp_path)
+    assert {path: os.stat(path).st_mtime_ns for path in tmp_path.rglob("*.md")} == first
+
+
+def test_the_help_of_a_command_is_that_of_the_command_line():
+    assert MADE["help_of"]("list").startswith("usage: shapeopt list")
