@@ -174,7 +174,7 @@ def of_loops(config: Config) -> Cells:
 
 def of_rollouts(config: Config) -> Cells:
     """How many readings fit is a rollout's own sum, whatever the method."""
-    for method in ("gd", "cem"):
+    for method in ("gd",):
         for oracle in config.oracles:
             for budget in config.budgets:
 
