@@ -1,13 +1,18 @@
 """Budget and bounds under an independent counter: every method, oracle and budget, and boxes drawn by hypothesis.
 
-    .venv/bin/python benchmarks/guarantees.py [--seeds 100] [--evaluations 1000000] [--out benchmarks/records/x.json]
+    .venv/bin/python benchmarks/guarantees.py [--parts doors boxes ...] [--out benchmarks/records]
 
-The objective itself counts how often it is evaluated and where. Parts: `minimize` (each way to hand an objective over),
-`rollouts` (this library's optimizers, compiled, all seeds in one batch), `peers` (other people's, under our counter),
-`boxes` (`minimize` in boxes of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates and starts on faces
-and in corners). Exit code 1 if a run was counted past its budget or outside its bounds, or reports another count.
+The objective itself counts how often it is evaluated and where. Parts: `doors` (each way to hand an objective over, see
+`guarantee_doors.py`), `loops` (this library's optimizers with every oracle, compiled, all seeds in one batch, and one
+program for all budgets), `rollouts` and `bench` (the same through `rollout`, and through a comparison's cells, which
+compile for each budget, with fewer methods), `peers` (other people's, under our counter), `boxes` (drawn doors in boxes
+of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates and starts on faces and in corners). Needs the
+extras `peers` and `torch`. Each part has its record, which is kept after each row: a run that was cut short goes on
+where it was, unless the library has changed since. Exit code 1 if a run was counted past its budget or outside its
+bounds, or reports another count.
 """
 
+import hashlib
 import json
 import sys
 import time
@@ -21,6 +26,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import tyro
+from guarantee_cells import of_bench
+from guarantee_doors import DOORS, SLOW, Counter, Lent, Problem, Spy, counting
 from hypothesis import strategies as st
 
 import shapeopt
@@ -29,59 +36,31 @@ from shapeopt.core import Box
 from shapeopt.oracles import ORACLES, Reader
 from shapeopt.peers import PEERS, available, run_peer
 from shapeopt.policy import find_policy
-from shapeopt.rollout import rollout
+from shapeopt.rollout import advance, rollout, start
 from shapeopt.shape import ShapeOptimizer
 
-PARTS = ("boxes", "minimize", "rollouts", "peers")
+PARTS = ("doors", "loops", "rollouts", "bench", "peers", "boxes")
 LOWER, UPPER = np.array([-4.0, -3.0, -5.0]), np.array([4.0, 3.0, 5.0])
 START = np.array([3.3, -2.2, 1.7])
+LONG = 1000  # calls from which on a door gets a fifth of the seeds
+DRAWN = ("pair", "values", "2-point", "3-point", "cs", "batched, values", "scipy", "scipy, values", "basinhopping")
+DRAWN += ("ask/tell", "ask/tell, values", "torch minimize")
+DRAWN_IN_TWO = ("particles", "compiled", "torch", "optax", "command")  # dimensions, for what they compile or start
 
 
 @dataclass(frozen=True)
 class Config:
-    """What is run. The largest budgets of peers, which are slow, get fewer seeds."""
+    """What is run. The budgets from 100 on of peers and programs, which are slow, get fewer seeds."""
 
     parts: tuple[str, ...] = PARTS
     budgets: tuple[int, ...] = (1, 2, 3, 7, 200, 1000)
     methods: tuple[str, ...] = ()
     oracles: tuple[str, ...] = tuple(ORACLES)
+    doors: tuple[str, ...] = tuple(DOORS)
     seeds: int = 100
-    seeds_of_slow_peers: int = 2
+    seeds_of_slow: int = 2
     evaluations: int = 1_000_000
     out: Path | None = None
-
-
-class Counter:
-    """How often an objective was evaluated, and how often outside the bounds."""
-
-    def __init__(self, lower: np.ndarray = LOWER, upper: np.ndarray = UPPER) -> None:
-        self.lower, self.upper = lower, upper
-        self.count = self.outside = 0
-
-    def see(self, points: Any) -> None:
-        points = np.asarray(points).reshape(-1, self.lower.size)
-        self.count += len(points)
-        self.outside += int(np.sum(~np.all((points >= self.lower) & (points <= self.upper), axis=1)))
-
-    def __call__(self, points: Any) -> np.ndarray:
-        """From compiled code: a zero for every point."""
-        self.see(points)
-        return np.zeros(np.shape(points)[:-1])
-
-
-def ripples(x: Any) -> tuple[float, np.ndarray]:
-    return float(np.sum(x * x - 10 * np.cos(2 * np.pi * x) + 10)), 2 * x + 20 * np.pi * np.sin(2 * np.pi * x)
-
-
-def counting(counter: Counter) -> Callable[[Any], Any]:
-    """A traceable objective that tells `counter` of every evaluation."""
-
-    def fun(q):
-        zero = jax.ShapeDtypeStruct(q.shape[:-1], q.dtype)
-        seen = jax.pure_callback(counter, zero, jax.lax.stop_gradient(q), vmap_method="expand_dims")
-        return jnp.sum(q * q - 10 * jnp.cos(2 * jnp.pi * q) + 10) + seen
-
-    return fun
 
 
 @dataclass
@@ -103,106 +82,129 @@ class Row:
         return self.overshoot <= 0 and self.outside == 0 and self.agrees
 
 
-def handed_over(kind: str, counter: Counter) -> tuple[Any, Any, int]:
-    """(function, jac, particles) of one way to hand an objective to `minimize`."""
-
-    def pair(x):
-        counter.see(x)
-        return ripples(np.asarray(x))
-
-    def values(x):
-        counter.see(x)
-        return ripples(np.asarray(x))[0]
-
-    def branching(x):
-        counter.see(np.zeros(3) if isinstance(x, jax.core.Tracer) else x)
-        return jnp.sum(x * x) if x[0] > 0 else jnp.sum(x * x) + 1.0
-
-    def writing(x):
-        counter.see(x)
-        x[0] += 0.0
-        return ripples(x)[0]
-
-    return {
-        "pair": (pair, True, 1),
-        "two functions": (values, lambda x: ripples(x)[1], 1),
-        "values": (values, None, 1),
-        "particles": (pair, True, 4),
-        "particles, values": (values, None, 4),
-        "branching": (branching, None, 1),
-        "writing": (writing, None, 1),
-        "compiled": (counting(counter), None, 1),
-        "compiled particles": (counting(counter), None, 4),
-    }[kind]
+Counts = tuple[int, int, int, int, bool]  # the last five columns of a row
+Cells = Iterator[tuple[tuple[str, str, int], Callable[[], Counts]]]  # (method, oracle, budget) and how it is counted
 
 
-KINDS = ("pair", "two functions", "values", "particles", "particles, values", "branching", "writing")
-COMPILED = ("compiled", "compiled particles")
+def counts_of(told: list[tuple[int, int]], budget: int, outside: int) -> Counts:
+    """From (counted, reported) of each run."""
+    counted = [count for count, _ in told]
+    return len(told), sum(counted), max(counted) - budget, outside, all(one == other for one, other in told)
 
 
-def of_minimize(config: Config) -> Iterator[Row]:
-    for kind in (*KINDS, *COMPILED):
-        counter = Counter()
-        fun, jac, particles = handed_over(kind, counter)
+def batch_counts(calls: Any, counter: Counter, budget: int) -> Counts:
+    """From the calls that each run of a batch reports; the counter only knows their sum."""
+    calls = np.asarray(calls)
+    each, rest = divmod(counter.count, len(calls))
+    agrees = bool(np.all(calls == each)) and rest == 0
+    return len(calls), counter.count, -(-counter.count // len(calls)) - budget, counter.outside, agrees
+
+
+def of_doors(config: Config) -> Cells:
+    for name in config.doors:
         for budget in config.budgets:
-            counts, agrees = [], True
-            for seed in range(config.seeds):
-                before = counter.count
-                result = shapeopt.minimize(
-                    fun, START, bounds=(LOWER, UPPER), budget=budget, jac=jac, num_starts=particles, seed=seed
-                )
-                counts.append(counter.count - before)
-                agrees &= result.nfev == counts[-1]
-            yield Row("minimize", kind, "host", budget, len(counts), sum(counts), max(counts) - budget, 0, agrees)
-        if counter.outside:
-            yield Row("minimize", kind, "host", 0, 0, counter.count, 0, counter.outside, True)
+            seeds = config.seeds if budget < LONG else config.seeds // 5
+            seeds = config.seeds_of_slow if name in SLOW and budget >= 100 else seeds
+
+            def counts(name=name, budget=budget, seeds=seeds) -> Counts:
+                told, outside = [], 0
+                for seed in range(seeds):
+                    problem = Problem(START, LOWER, UPPER, budget, seed)
+                    spy = Spy(problem)
+                    reported = DOORS[name](spy, problem)
+                    told.append((spy.count, reported))
+                    outside += spy.outside
+                return counts_of(told, budget, outside)
+
+            yield (name, "host", budget), counts
 
 
-def of_rollouts(config: Config) -> Iterator[Row]:
-    box, keys = Box.around(LOWER, UPPER), jax.random.split(jax.random.key(0), config.seeds)
-    # Each run has its own start: runs that are all alike would be evaluated as one.
-    starts = np.random.default_rng(0).uniform(LOWER, UPPER, (config.seeds, LOWER.size))
-    universal = {"universal": lambda: ShapeOptimizer(find_policy("universal"), record_energy=False)}
-    ours = universal | {name: (lambda name=name: make_baseline(name, "rastrigin")) for name in BASELINES}
-    for method in config.methods or ours:
-        for oracle_name in config.oracles if method in ours else ():
-            counter = Counter()
-            oracle = ORACLES[oracle_name](counting(counter), jnp.asarray(LOWER), jnp.asarray(UPPER))
-            optimizer = ours[method]()
+class Batch:
+    """One optimizer with one oracle: all seeds at once, each with a start of its own, since runs that are all alike
+    would be evaluated as one."""
+
+    def __init__(self, method: str, oracle: str, seeds: int) -> None:
+        self.lent = Lent()
+        self.oracle = ORACLES[oracle](counting(self.lent), jnp.asarray(LOWER), jnp.asarray(UPPER))
+        self.optimizer = _optimizer(method)
+        self.box, self.keys = Box.around(LOWER, UPPER), jax.random.split(jax.random.key(0), seeds)
+        self.starts = np.random.default_rng(0).uniform(LOWER, UPPER, (seeds, LOWER.size))
+        self.init = jax.jit(jax.vmap(self._begun, in_axes=(0, 0, None)))
+
+    def _begun(self, key: Any, x0: Any, budget: Any) -> Any:
+        return start(self.optimizer, self.oracle, x0, self.box, budget, key)
+
+    def loop(self, budget: int, room: int) -> Counts:
+        """The loop that `minimize` compiles."""
+        counter = self.lent.to = Counter(LOWER, UPPER)
+        carry, readings = self.init(self.keys, self.starts, budget), budget // self.oracle.cost
+        end = jax.vmap(lambda one: advance(self.optimizer, self.oracle, one, readings, room, False)[0])(carry)
+        return batch_counts(jax.device_get(end).oracle.calls, counter, budget)
+
+    def rollout(self, budget: int) -> Counts:
+        def one(key, x0):
+            trace = rollout(self.optimizer, self.oracle, x0, self.box, budget, key)
+            return trace.end.oracle.calls, trace.best.value  # nothing would be evaluated for the calls alone
+
+        counter = self.lent.to = Counter(LOWER, UPPER)
+        calls, _ = jax.device_get(jax.jit(jax.vmap(one))(self.keys, self.starts))
+        return batch_counts(calls, counter, budget)
+
+
+def _optimizer(method: str) -> Any:
+    if method == "universal":
+        return ShapeOptimizer(find_policy("universal"), record_energy=False)
+    return make_baseline(method, "rastrigin")
+
+
+def of_loops(config: Config) -> Cells:
+    for method in config.methods or ("universal", *BASELINES):
+        for oracle in config.oracles if method == "universal" or method in BASELINES else ():
+            made: list[Batch] = []
             for budget in config.budgets:
 
-                def one(key, start, optimizer=optimizer, oracle=oracle, budget=budget):
-                    trace = rollout(optimizer, oracle, start, box, budget, key)
-                    return trace.end.oracle.calls, trace.best.value  # nothing would be evaluated for the calls alone
+                def counts(made=made, method=method, oracle=oracle, budget=budget) -> Counts:
+                    if not made:
+                        jax.clear_caches()
+                        made.append(Batch(method, oracle, config.seeds))
+                    return made[0].loop(budget, max(config.budgets))
 
-                counter.count = counter.outside = 0
-                calls = np.asarray(jax.jit(jax.vmap(one))(keys, starts)[0])
-                each, rest = divmod(counter.count, config.seeds)
-                agrees = bool(np.all(calls == each)) and rest == 0
-                over = -(-counter.count // config.seeds) - budget
-                runs = config.seeds
-                yield Row("rollouts", method, oracle_name, budget, runs, counter.count, over, counter.outside, agrees)
-            jax.clear_caches()
+                yield (method, oracle, budget), counts
 
 
-def of_peers(config: Config) -> Iterator[Row]:
-    box, counter = Box.around(LOWER, UPPER), Counter()
-    fun = counting(counter)
+def of_rollouts(config: Config) -> Cells:
+    """How many readings fit is a rollout's own sum, whatever the method."""
+    for method in ("gd",):
+        for oracle in config.oracles:
+            for budget in config.budgets:
+
+                def counts(method=method, oracle=oracle, budget=budget) -> Counts:
+                    return Batch(method, oracle, config.seeds).rollout(budget)
+
+                yield (method, oracle, budget), counts
+
+
+def of_peers(config: Config) -> Cells:
+    box, lent = Box.around(LOWER, UPPER), Lent()
+    fun = counting(lent)
     for oracle_name in config.oracles:
         oracle = ORACLES[oracle_name](fun, jnp.asarray(LOWER), jnp.asarray(UPPER))
         for name, peer in PEERS.items():
             if not available(peer.package) or (config.methods and name not in config.methods):
                 continue
             for budget in config.budgets:
-                counter.count = counter.outside = 0
-                counts, agrees = [], True
-                for seed in range(config.seeds if budget < 100 else config.seeds_of_slow_peers):
-                    before, reader = counter.count, Reader(oracle, box, budget, jax.random.key(seed))
-                    run_peer(peer, reader, START, LOWER, UPPER, budget, seed)
-                    counts.append(counter.count - before)
-                    agrees &= reader.calls == counts[-1]
-                over = max(counts) - budget
-                yield Row("peers", name, oracle_name, budget, len(counts), sum(counts), over, counter.outside, agrees)
+                seeds = config.seeds if budget < 100 else config.seeds_of_slow
+
+                def counts(oracle=oracle, peer=peer, budget=budget, seeds=seeds) -> Counts:
+                    counter, told = Counter(LOWER, UPPER), []
+                    lent.to = counter
+                    for seed in range(seeds):
+                        before, reader = counter.count, Reader(oracle, box, budget, jax.random.key(seed))
+                        run_peer(peer, reader, START, LOWER, UPPER, budget, seed)
+                        told.append((counter.count - before, reader.calls))
+                    return counts_of(told, budget, counter.outside)
+
+                yield (name, oracle_name, budget), counts
 
 
 widths = st.one_of(st.just(0.0), st.floats(-9.0, 9.0).map(lambda e: 10.0**e))
@@ -212,48 +214,41 @@ places = st.one_of(st.sampled_from((0.0, 1.0)), st.floats(0.0, 1.0))
 
 
 @st.composite
-def problems(draw: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, int]:
-    """(start, lower, upper, whether gradients are given, seed)."""
+def problems(draw: Any, door: str, budget: int) -> Problem:
     dtype = draw(st.sampled_from((np.float64, np.float64, np.float32)))
     lower, upper, start = [], [], []
-    for _ in range(draw(st.sampled_from((1, 2, 3)))):
+    for _ in range(2 if door in DRAWN_IN_TWO else draw(st.sampled_from((1, 2, 3)))):
         width, centre, side, place = draw(widths), draw(centres), draw(sides), draw(places)
         low, high = sorted((dtype(centre - width / 2), dtype(centre + width / 2)))
         start.append(np.clip(dtype(low + place * (high - low)), low, high))
         lower.append(low if side in ("both", "lower") else -np.inf)
         upper.append(high if side in ("both", "upper") else np.inf)
     arrays = (np.array(part, dtype) for part in (start, lower, upper))
-    return (*arrays, draw(st.booleans()), draw(st.integers(0, 2**31)))
+    return Problem(*arrays, budget, draw(st.integers(0, 2**31 - 1)))
 
 
-def of_boxes(config: Config) -> Iterator[Row]:
-    total = Row("boxes", "universal", "host", 400, 0, 0, -400, 0, True)
+def of_boxes(config: Config) -> Cells:
+    doors = [name for name in (*DRAWN, *DRAWN_IN_TWO) if name in config.doors]
+    for name in doors:
+        budget = 10 if name in SLOW else 400
 
-    def check(problem: Any) -> None:
-        start, lower, upper, gradients, seed = problem
-        counter = Counter(lower, upper)
-        finite = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
-        with np.errstate(all="ignore"):
-            middle = np.where(finite, lower + (upper - lower) / 2, start)
-            scale = np.where(finite, (upper - lower) / 10, np.maximum(1.0, np.abs(start))).astype(start.dtype)
+        def counts(name=name, budget=budget) -> Counts:
+            share = max(1, config.evaluations // (300 * len(doors)))
+            return drawn(name, budget, min(share, 50) if name in SLOW else share)
 
-        def fun(x):
-            counter.see(x)
-            with np.errstate(all="ignore"):
-                value, gradient = ripples((np.asarray(x) - middle) / scale + 0.3)
-                return (value, gradient / scale) if gradients else value
+        yield (name, "drawn", budget), counts
 
-        result = shapeopt.minimize(
-            fun, start, bounds=(lower, upper), budget=total.budget, jac=gradients or None, seed=seed
-        )
-        total.runs, total.evaluations = total.runs + 1, total.evaluations + counter.count
-        total.overshoot = max(total.overshoot, counter.count - total.budget)
-        total.outside += counter.outside
-        total.agrees &= result.nfev == counter.count
-        inside = np.all((result.x >= lower) & (result.x <= upper))
-        assert counter.outside == 0 and counter.count == result.nfev <= total.budget and inside, problem
 
-    examples = max(1, config.evaluations // 300)
+def drawn(door: str, budget: int, examples: int) -> Counts:
+    told, outside = [], []
+
+    def check(problem: Problem) -> None:
+        spy = Spy(problem)
+        reported = DOORS[door](spy, problem)
+        told.append((spy.count, reported))
+        outside.append(spy.outside)
+        assert spy.outside == 0 and spy.count == reported <= budget, problem
+
     settings = hypothesis.settings(
         max_examples=examples,
         deadline=None,
@@ -262,39 +257,67 @@ def of_boxes(config: Config) -> Iterator[Row]:
         phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    settings(hypothesis.given(problems())(check))()
-    yield total
+    settings(hypothesis.given(problems(door, budget))(check))()
+    return counts_of(told, budget, sum(outside))
+
+
+def code() -> str:
+    """What the figures are of: the library's sources and its policy."""
+    folder = Path(shapeopt.__file__).parent
+    files = sorted([*folder.rglob("*.py"), *folder.rglob("universal.*")])
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+
+class Record:
+    """The rows of one part, kept after each of them."""
+
+    def __init__(self, config: Config, part: str) -> None:
+        settings = {key: value for key, value in asdict(config).items() if key not in ("out", "parts")}
+        self.head = json.loads(json.dumps({"config": settings, "code": code()}))
+        self.path = None if config.out is None else config.out / f"guarantees_{part}.json"
+        self.rows: list[Row] = []
+        if self.path is not None and self.path.exists():
+            old = json.loads(self.path.read_text())
+            if {name: old.get(name) for name in self.head} == self.head:
+                self.rows = [Row(*row) for row in old["rows"]]
+
+    def has(self, key: tuple[str, str, int]) -> bool:
+        return any((row.method, row.oracle, row.budget) == key for row in self.rows)
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        if self.path is not None:
+            kept = [list(asdict(row).values()) for row in self.rows]
+            record = self.head | {"total": self.total, "columns": list(Row.__dataclass_fields__), "rows": kept}
+            self.path.write_text(json.dumps(record).replace("], [", "],\n[") + "\n")
+
+    @property
+    def total(self) -> dict[str, int]:
+        rows = self.rows
+        total = {"runs": sum(row.runs for row in rows), "evaluations": sum(row.evaluations for row in rows)}
+        return total | {"cells": len(rows), "broken": sum(not row.holds for row in rows)}
+
+
+MEASURES = {"doors": of_doors, "loops": of_loops, "rollouts": of_rollouts, "peers": of_peers, "boxes": of_boxes}
+MEASURES["bench"] = of_bench
 
 
 def main(config: Config) -> int:
-    measures = {"minimize": of_minimize, "rollouts": of_rollouts, "peers": of_peers, "boxes": of_boxes}
-    rows, began = [], time.perf_counter()
+    broken, began = 0, time.perf_counter()
     for part in config.parts:
-        for row in measures[part](config):
-            rows.append(row)
+        record = Record(config, part)
+        for key, counts in MEASURES[part](config):
+            if record.has(key):
+                continue
+            row = Row(part, *key, *counts())
+            record.add(row)
+            name = f"{row.part:9}{row.method:32}{row.oracle:16}{row.budget:5}"
+            numbers = f"{row.runs:6} runs {row.evaluations:9} evaluations {row.overshoot:6} {row.outside:4}"
             word = "" if row.holds else "BROKEN"
-            print(
-                f"{time.perf_counter() - began:7.0f} s {row.part:9}{row.method:32}{row.oracle:16}{row.budget:5}", end=""
-            )
-            print(
-                f"{row.runs:6} runs {row.evaluations:9} evaluations {row.overshoot:6} {row.outside:4} {word}",
-                flush=True,
-            )
-            total = keep(config, rows)  # after each row, so that a run that is cut short leaves its share
-    print(total)
-    return 1 if total["broken"] else 0
-
-
-def keep(config: Config, rows: list[Row]) -> dict[str, int]:
-    """Write the record; its totals."""
-    total = {"runs": sum(row.runs for row in rows), "evaluations": sum(row.evaluations for row in rows)}
-    total |= {"cells": len(rows), "broken": sum(not row.holds for row in rows)}
-    if config.out is not None:
-        settings = {key: value for key, value in asdict(config).items() if key != "out"}
-        kept = [list(asdict(row).values()) for row in rows]
-        record = {"config": settings, "total": total, "columns": list(Row.__dataclass_fields__), "rows": kept}
-        config.out.write_text(json.dumps(record).replace("], [", "],\n[") + "\n")
-    return total
+            print(f"{time.perf_counter() - began:7.0f} s {name}{numbers} {word}", flush=True)
+        print(part, record.total, flush=True)
+        broken += record.total["broken"]
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

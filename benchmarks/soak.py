@@ -2,11 +2,12 @@
 
     .venv/bin/python benchmarks/soak.py [--minutes 20] [--out benchmarks/records/soak.json]
 
-Rounds of single runs (compiled, host with gradients, host with values alone, several particles, a journal) and of
-batches, then runs in 8 threads and in 4 processes at once, each of which must give the bytes that it gives alone, and
-one run at each d up to 100,000. Memory is the resident set after a collection; growth is that of the last fifth of the
-rounds over the first fifth after the warm-up, by medians. Exit code 1 if memory grows by 1 % or more, if anything is
-compiled after the warm-up, or if a run gives other bytes than before. Linux only.
+Rounds of single runs one after another (compiled, host with gradients, host with values alone, several particles, a
+journal, a vectorised function, ask and tell), of batches, and of runs in 8 threads, at least 10,000 single and 10,000
+batched ones however long it takes; then runs in 4 processes at once, each of which must give the bytes that it gives
+alone, and runs at each d up to 100,000. Memory is the resident set after a collection; growth is that of the last fifth
+of the rounds over the first fifth after the warm-up, by medians. Exit code 1 if memory grows by 1 % or more, if
+anything is compiled after the warm-up, or if a run gives other bytes than before. Linux only.
 """
 
 import gc
@@ -37,13 +38,15 @@ from shapeopt.shape import ShapeOptimizer
 
 BATCH = 100
 BUDGET = 60
+TURNS = 6  # single runs of each kind in a round
 
 
 @dataclass(frozen=True)
 class Config:
-    """How long, and in how many threads and processes."""
+    """How long, at least how many runs, and in how many threads and processes."""
 
     minutes: float = 20.0
+    runs: int = 10_000
     threads: int = 8
     processes: int = 4
     dimensions: tuple[int, ...] = (1, 10, 100, 1000, 10_000, 100_000)
@@ -63,6 +66,10 @@ def values(x: Any) -> float:
     return pair(x)[0]
 
 
+def rows(x: Any) -> np.ndarray:
+    return np.array([values(one) for one in np.asarray(x)])
+
+
 def told(result: Any) -> str:
     numbers = (result.x, result.fun, result.nfev, result.trace.value)
     return hashlib.sha256(b"".join(np.asarray(part).tobytes() for part in numbers)).hexdigest()
@@ -79,11 +86,17 @@ def single(kind: str) -> str:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "journal")
             return told(shapeopt.minimize(pair, start, bounds=(-5, 5), budget=BUDGET, jac=True, journal=path))
-    fun, jac = {"host": (pair, True), "values": (values, None)}[kind]
-    return told(shapeopt.minimize(fun, start, bounds=(-5, 5), budget=BUDGET, jac=jac))
+    if kind == "ask/tell":
+        shape = shapeopt.Shape(start, bounds=(-5, 5), budget=BUDGET)
+        while shape.left:
+            x = shape.ask()
+            shape.tell(x, *pair(x))
+        return told(shape.result())
+    fun, jac = {"host": (pair, True), "values": (values, None), "rows": (rows, None)}[kind]
+    return told(shapeopt.minimize(fun, start, bounds=(-5, 5), budget=BUDGET, jac=jac, batched=kind == "rows"))
 
 
-KINDS = ("compiled", "host", "values", "particles", "journal")
+KINDS = ("compiled", "host", "values", "particles", "journal", "rows", "ask/tell")
 
 
 def make_batch() -> Callable[[], str]:
@@ -121,37 +134,44 @@ def in_a_process(kind: str) -> str:
         return single(kind)
 
 
+def different(kinds: tuple[str, ...], got: Any, expected: dict[str, str]) -> int:
+    return sum(one != expected[kind] for kind, one in zip(kinds, got, strict=True))
+
+
+def by_dimension(d: int) -> list[float]:
+    """The best values of a compiled run, one on the host with gradients and one by values alone."""
+    start = np.full(d, 0.2)
+    ways: tuple[tuple[Any, Any], ...] = ((traceable, None), (pair, True), (values, None))
+    return [float(shapeopt.minimize(fun, start, bounds=(-5, 5), budget=40, jac=jac).fun) for fun, jac in ways]
+
+
 def main(config: Config) -> int:
     compilations, batch = Compilations(), make_batch()
     expected = {kind: single(kind) for kind in KINDS} | {"batch": batch()}
+    alone, together = KINDS * TURNS, KINDS * 3
     with ThreadPoolExecutor(config.threads) as pool:  # a thread's own memory counts as warm-up
-        list(pool.map(single, KINDS * 4))
-        warm, sizes, differing, runs = compilations.count, [memory()], 0, 0
+        list(pool.map(single, together))
+        warm, sizes, differing, rounds = compilations.count, [memory()], 0, 0
         end = time.monotonic() + 60 * config.minutes
-        while time.monotonic() < end:
-            for _ in range(4):
-                differing += sum(single(kind) != expected[kind] for kind in KINDS)
+        while time.monotonic() < end or rounds * min(len(alone), BATCH) < config.runs:
+            differing += different(alone, map(single, alone), expected)
             differing += batch() != expected["batch"]
-            differing += sum(
-                got != expected[kind] for kind, got in zip(KINDS * 4, pool.map(single, KINDS * 4), strict=True)
-            )
-            runs += 1
+            differing += different(together, pool.map(single, together), expected)
+            rounds += 1
             sizes.append(memory())
     again = compilations.count - warm
     fifth = max(1, len(sizes) // 5)
     growth = float(np.median(sizes[-fifth:]) / np.median(sizes[:fifth]) - 1)
     with ProcessPoolExecutor(config.processes, get_context("spawn")) as processes:
-        alike = list(processes.map(in_a_process, KINDS[:4] * config.processes))
-    differing += sum(got != expected[kind] for kind, got in zip(KINDS[:4] * config.processes, alike, strict=True))
-    best = {
-        d: float(shapeopt.minimize(traceable, np.full(d, 0.2), bounds=(-5, 5), budget=40).fun)
-        for d in config.dimensions
-    }
+        differing += different(
+            KINDS * config.processes, processes.map(in_a_process, KINDS * config.processes), expected
+        )
+    best = {d: by_dimension(d) for d in config.dimensions}
     record = {
-        "rounds": runs,
-        "single_runs": 20 * runs,
-        "runs_in_threads": 20 * runs,
-        "batched_runs": BATCH * runs,
+        "rounds": rounds,
+        "single_runs": len(alone) * rounds,
+        "runs_in_threads": len(together) * rounds,
+        "batched_runs": BATCH * rounds,
         "megabytes": [round(size / 2**20, 1) for size in sizes[:: max(1, len(sizes) // 20)]],
         "growth": growth,
         "compiled_in_the_warm_up": warm,

@@ -1,32 +1,17 @@
 """Whatever is thrown, at whichever call, on whichever path: the same exception, the best so far, no further call."""
 
-import dataclasses
 import signal
 import sys
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from trust_objectives import HOST, START, Counted, branching, ripples, value, writing
+from trust_objectives import HOST, START, THROWN, Counted, branching, ripples, value, writing
 
 import shapeopt
 
 BUDGET = 20
 VALUES = {"pair": value, "two functions": value, "values": value, "branching": branching, "writing": value}
-
-
-@dataclasses.dataclass(frozen=True)
-class Frozen(Exception):
-    """Takes no attributes by itself."""
-
-    code: int = 3
-
-
-class Silent(BaseException):
-    """What no `except Exception` catches."""
-
-
-THROWN = (RuntimeError("broke"), KeyboardInterrupt(), SystemExit(4), Frozen(), Silent(), MemoryError(), StopIteration())
 
 
 def minimize(fun, jac, **settings):

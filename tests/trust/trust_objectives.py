@@ -1,5 +1,7 @@
 """Objectives that a test can count, break and hand to another process."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -51,6 +53,19 @@ class Counted:
             raise bad
         return self.fun(x) if bad is None else bad
 
+
+@dataclasses.dataclass(frozen=True)
+class Frozen(Exception):
+    """Takes no attributes by itself."""
+
+    code: int = 3
+
+
+class Silent(BaseException):
+    """What no `except Exception` catches."""
+
+
+THROWN = (RuntimeError("broke"), KeyboardInterrupt(), SystemExit(4), Frozen(), Silent(), MemoryError(), StopIteration())
 
 # Every way to hand an objective over whose calls happen on the host: (function, jac).
 HOST = {

@@ -26,7 +26,8 @@ class Shape(torch.optim.Optimizer):
         for _ in range(300):
             optimizer.step(closure)  # closure: zero_grad, loss, backward, return loss
 
-    The step that spends the budget leaves the best parameters seen in place; `load_best` does so at any time before.
+    The step that spends the budget leaves the best parameters seen in place; `load_best` does so at any time before. A
+    closure that raises costs its call, and the next step asks it at the same place.
     `bounds` (lower, upper) may differ by parameter group. Between steps the parameters must be left as they are.
     """
 
@@ -72,8 +73,12 @@ class Shape(torch.optim.Optimizer):
             raise BudgetExhausted(f"All {self.budget} calls are spent; the parameters are the best that were seen.")
         if not np.array_equal(self._flat(lambda one: one), self._x):
             raise ValueError("parameters were changed since the last step; the loss would belong to another place.")
-        with torch.enable_grad():
-            loss = closure()
+        try:
+            with torch.enable_grad():
+                loss = closure()
+        except BaseException:
+            self._spend()
+            raise
         self._take(
             torch.as_tensor(loss).item(),
             self._flat(lambda one: torch.zeros_like(one) if one.grad is None else one.grad),
@@ -110,12 +115,18 @@ class Shape(torch.optim.Optimizer):
 
     def _take(self, value: float, gradient: np.ndarray) -> None:
         assert self._stepper is not None
-        self.calls += 1
         if np.isfinite(value) and value < self.best:
             self.best, self._best_x = value, self._x
         with self._precision():
             outcome = self._stepper.tell(value, 1, gradient)
-        self._place(self._best_x if self.calls == self.budget else outcome[: self._x.size])
+        self._place(outcome[: self._x.size])
+        self._spend()
+
+    def _spend(self) -> None:
+        """A call was made; the last one leads to the best."""
+        self.calls += 1
+        if self.calls == self.budget:
+            self._place(self._best_x)
 
     def _place(self, x: np.ndarray) -> None:
         """Write x into the parameters; what they make of it is what the next loss belongs to."""
@@ -169,21 +180,29 @@ def minimize(
         value = fun(point)
         return value.item(), torch.autograd.grad(value, point)[0].detach().cpu().numpy()
 
-    result = minimizer.minimize(
-        pair,
-        x0.detach().cpu().numpy(),
-        bounds=bounds,
-        budget=budget,
-        jac=True,
-        noise=noise,
-        policy=policy,
-        num_starts=num_starts,
-        seed=seed,
-        callback=callback,
-    )
-    for one in (result, *result.minima):
-        one.update(x=tensor(one.x))
-    return result
+    def with_tensors(result: Result) -> Result:
+        for one in (result, *result.minima):
+            one.update(x=tensor(one.x))
+        return result
+
+    try:
+        result = minimizer.minimize(
+            pair,
+            x0.detach().cpu().numpy(),
+            bounds=bounds,
+            budget=budget,
+            jac=True,
+            noise=noise,
+            policy=policy,
+            num_starts=num_starts,
+            seed=seed,
+            callback=callback,
+        )
+    except BaseException as error:
+        if hasattr(error, "shapeopt_result"):
+            with_tensors(error.shapeopt_result)
+        raise
+    return with_tensors(result)
 
 
 def _like(array: np.ndarray, dtype: Any) -> np.ndarray:

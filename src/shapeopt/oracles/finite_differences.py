@@ -59,5 +59,5 @@ def _ahead(x: np.ndarray, i: int, lower: Any, upper: Any) -> tuple[np.ndarray, f
     if x.flat[i] + h > high:
         h = -h if x.flat[i] - h >= low else (high if high - x.flat[i] > x.flat[i] - low else low) - float(x.flat[i])
     point = x.copy()
-    point.flat[i] += h
+    point.flat[i] = np.clip(point.flat[i] + h, low, high)  # which takes away an ulp of round-off
     return point, float(point.flat[i]) - float(x.flat[i])
