@@ -25,7 +25,7 @@ RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, p
 CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE = 1e-9, 1e-9, 10.0, 1e-6  # when a basin is left; see `judge`
 HOPE, HOPE_AGE, MOST_HOPE = 4.0, 3, 1e4  # when it is hopeless; see `judge` and `leave`
 SAME_BASIN, SAME_BASIN_TWICE, BASIN_RADIUS = 0.1, 2, 0.05  # when two basins are one: by value and force, by distance
-SETTLE_SHARE, SETTLE_HOP, SETTLE_LEAST = 0.3, 0.05, 8.0  # of the readings, for a settle stage; after a move; least
+SETTLE_SHARE, SETTLE_LONG, SETTLE_HOP, SETTLE_LEAST = 0.3, 0.5, 0.05, 8.0  # of the readings: see `begin`; least
 BETA, FORGET, POOLED, STEP, LARGEST_STEP = 0.8, 0.95, 0.5, 0.03, 1.0  # see `settle`
 PATH, PATH_AGE, DAMPING, LARGEST_CHANGE = 0.15, 3, 20.0, 0.3  # how the step of `settle` follows the forces
 MISMATCH, SAME_FORCE, NOISY, WORTH, NOISE_IN_OWN = 0.2, 1e3, 0.1, 0.3, 2.0  # when noise is looked for; what it does
@@ -158,8 +158,7 @@ class Shape:
                 self.coupling = self.coupling if kept else np.inf
                 self.trials[SWEEP] += 1
                 self.successes[SWEEP] += kept
-        long_enough = self.budget >= TESTED_RUN
-        if came_by in ("opening", "refine", "check") and self.coupling == UNKNOWN and long_enough:
+        if came_by in ("opening", "refine", "check") and self.coupling == UNKNOWN and self.budget >= TESTED_RUN:
             return self.go_to("test", self.tentative_place(self.draws(self.escapes)))
         if (came_by in ("opening", "refine", "test") or (came_by == "check" and self.sweep is None)) and self.is_sum:
             return self.open_sweep()
@@ -170,7 +169,8 @@ class Shape:
         if self.noisy and came_by in ("test", "lowest", "check") and not better:
             return self.go_to(SETTLE, self.base)
         if self.noisy and came_by != "settle" and finite:
-            share = SETTLE_SHARE if came_by in (SETTLE, "mean") or self.escapes == 0 else SETTLE_HOP
+            long = SETTLE_SHARE if SAMPLE_SHARE * self.budget >= SAMPLED_NOISE * self.d else SETTLE_LONG
+            share = long if came_by in (SETTLE, "mean") or self.escapes == 0 else SETTLE_HOP
             self.mode, self.horizon = "settle", int(max(share * self.budget, SETTLE_LEAST))
             self.steps, self.moments, self.path = 0, np.zeros(self.d), np.zeros(self.d)
             return self.take_moments(g)

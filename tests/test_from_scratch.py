@@ -100,6 +100,7 @@ CASES = {
     "a function of a sum": Case(jax.value_and_grad(root_of_rastrigin), 14, -5.0, 5.0),
     "small basins": Case(jax.value_and_grad(turned_rastrigin), 14, -5.0, 5.0),
     "small basins and noisy forces": Case(jax.value_and_grad(turned_rastrigin), 14, -5.0, 5.0, sigma=30.0),
+    "noisy forces and few readings": Case(jax.value_and_grad(rosenbrock), 60, -2.0, 2.0, sigma=30.0),
     "small basins and steep walls": Case(jax.value_and_grad(steep_rastrigin), 14, -5.0, 5.0),
     "rosenbrock, more pairs than are kept": Case(jax.value_and_grad(rosenbrock), 14, -2.0, 2.0),
 }

@@ -154,4 +154,9 @@ def may_sample(state: UniversalState, plant: Plant) -> Flag:
     room = ((1.0 - plant.spent) * state.readings > SAMPLE_ROOM * length) & (state.sampler.read == 0)
     small = (rms(line.q - line.origin) < SMALL_BASIN) & (length >= LEAST_GENERATIONS * generation(size))
     rippled = small & (state.coupling >= 0) & ~is_sum(state, plant)
-    return room & jnp.where(is_noisy(state), length >= SAMPLED_NOISE * size, rippled)
+    return room & jnp.where(is_noisy(state), noise_can_be_sampled(state, plant), rippled)
+
+
+def noise_can_be_sampled(state: UniversalState, plant: Plant) -> Flag:
+    """Whether a run has the readings for that."""
+    return SAMPLE_SHARE * state.readings >= SAMPLED_NOISE * plant.q.size

@@ -24,7 +24,19 @@ from .drift import Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
 from .moves import KINDS, SWEEP, Credit, Station, next_widening, propose
-from .route import FOREVER, LEAST_SAMPLED, ROUND_OFF, UNKNOWN, Arrival, depart, is_noisy, lean, route, untested
+from .route import (
+    FOREVER,
+    LEAST_SAMPLED,
+    ROUND_OFF,
+    UNKNOWN,
+    Arrival,
+    depart,
+    is_noisy,
+    lean,
+    noise_can_be_sampled,
+    route,
+    untested,
+)
 from .sampling import SAMPLE_SHARE, VALUES_SHARE, Sampler
 from .sweep import Sweep, coupling_of, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, run_features
@@ -41,11 +53,8 @@ HOPE_AGE = 3  # steps before the prediction is trusted
 SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
 SAME_BASIN_TWICE = 2  # in how many steps in a row
 BASIN_RADIUS = 0.05  # distance per sqrt(d) below which two bottoms are one
-SETTLE_SHARE, SETTLE_HOP, SETTLE_LEAST = (
-    0.3,
-    0.05,
-    8.0,
-)  # share of the readings for a settle stage; after other moves; least
+SETTLE_SHARE, SETTLE_LONG = 0.3, 0.5  # of the readings for a settle stage; where they are too few to sample as well
+SETTLE_HOP, SETTLE_LEAST = 0.05, 8.0  # of the readings, after other moves; least
 SAME_FORCE = 1e3  # ulps of f: less than this is the work, along the box, of forces that differ by round-off alone
 WORTH = 0.3  # gain, as a share of the spread, that counts as one where there is noise
 KEPT = 0.3  # share of a sweep's promise that must come true
@@ -195,7 +204,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
             state = replace(state, advice=jax.tree.map(lambda a, b: jnp.where(came.opens, a, b), advice, state.advice))
         go = route(state, plant, came, noise_told=bool(self.sigma))
         line = state.line.opened(plant, ~(go.settles | go.moves | go.resumes) | came.opens).resumed(go.resumes)
-        share = jnp.where((state.escapes == 0) | came.returns | came.rests, SETTLE_SHARE, SETTLE_HOP)
+        long = jnp.where(noise_can_be_sampled(state, plant), SETTLE_SHARE, SETTLE_LONG)
+        share = jnp.where((state.escapes == 0) | came.returns | came.rests, long, SETTLE_HOP)
         length = jnp.maximum(SETTLE_LEAST, share * state.readings * jnp.exp(state.advice.log_settle_length))
         drift = state.drift.opened(jnp.floor(length).astype(plant.q.dtype), go.settles).observed(plant, go.settles)
 
