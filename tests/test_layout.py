@@ -22,7 +22,7 @@ ORDER = (
     ("swarm", "values"),
     ("rollout",),
     ("run",),
-    ("training", "bench"),
+    ("training", "bench", "objective"),
     ("plots",),
     ("theory",),
     ("report",),
