@@ -143,6 +143,16 @@ def signed(body):
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
+def test_a_header_in_another_encoding_is_refused_and_loads_no_codec(tmp_path):
+    path, codec = tmp_path / "journal", "encodings.utf_32_be"
+    header = b"".join(b"\0\0\0%c" % letter for letter in b'{"format": 1}')  # by hand: encoding it loads the codec
+    path.write_bytes(signed(b"header " + header))
+    assert codec not in sys.modules
+    with pytest.raises(JournalError, match="journal"):
+        run(pair, True, path)
+    assert codec not in sys.modules
+
+
 def test_a_file_larger_than_the_run_could_have_made_is_refused_unread(tmp_path):
     path = tmp_path / "run.journal"
     with path.open("wb") as file:

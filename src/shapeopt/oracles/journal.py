@@ -270,7 +270,7 @@ def _fields(raw: bytes) -> dict[str, Any] | None:
     if kind != "header" or payload is None:
         return None
     try:
-        fields = json.loads(payload)
+        fields = json.loads(payload.decode())
     except (ValueError, RecursionError):
         return None
     return fields if isinstance(fields, dict) else None

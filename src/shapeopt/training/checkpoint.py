@@ -30,7 +30,7 @@ def save_checkpoint(path: Path, arrays: PyTree, progress: dict[str, Any]) -> Non
 def read_progress(blob: bytes, path: Path) -> dict[str, Any]:
     """The progress in the bytes of a checkpoint; `path` is for the message."""
     try:
-        header = json.loads(blob[8 : 8 + int.from_bytes(blob[:8], "little")])
+        header = json.loads(blob[8 : 8 + int.from_bytes(blob[:8], "little")].decode())
         return json.loads(header["__metadata__"]["progress"])
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is no valid checkpoint: {error}.") from error
