@@ -168,6 +168,7 @@ def _science() -> Iterator[Cell]:
         yield Cell(make_family(name, d, StartLaw.BOX), 500, TASKS)
     for d in (8, 32):
         yield Cell(make_family("phase_retrieval", d, StartLaw.BOX), 500, TASKS, sensing=Minibatch())
+    yield Cell(make_family("lennard_jones", 114, StartLaw.BOX), 2000, TASKS)
 
 
 def _unseen() -> Iterator[Cell]:
