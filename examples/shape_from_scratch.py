@@ -28,15 +28,15 @@ SAME_BASIN, SAME_BASIN_TWICE, BASIN_RADIUS = 0.1, 2, 0.05  # when two basins are
 SETTLE_SHARE, SETTLE_LONG, SETTLE_HOP, SETTLE_LEAST = 0.3, 0.5, 0.05, 8.0  # of the readings: see `begin`; least
 BETA, FORGET, POOLED, STEP, LARGEST_STEP = 0.8, 0.95, 0.5, 0.03, 1.0  # see `settle`
 PATH, PATH_AGE, DAMPING, LARGEST_CHANGE = 0.15, 3, 20.0, 0.3  # how the step of `settle` follows the forces
-MISMATCH, SAME_FORCE, NOISY, WORTH, NOISE_IN_OWN = 0.2, 1e3, 0.1, 0.3, 2.0  # when noise is looked for; what it does
+MISMATCH, SAME_FORCE, NOISY, PLAIN, WORTH, NOISE_IN_OWN = 0.2, 1e3, 0.1, 1.5, 0.3, 2.0  # when there is noise
 WIDER, NARROWER, WIDEST = 0.15, 0.05, 1.5  # how the radii of moves follow what became of them
 TESTED_RUN, TEST_STEP, TEST_SPREAD = 44.0, 0.9, 0.4  # the test for a sum: least readings; see `tentative_place`
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
 UNTESTED, UNTESTED_LESS, KEPT = 0.06, 3.0, 0.3  # what the first basin gets; share of a promise that must come true
 SMALL_BASIN, LEAST_SAMPLED, SAMPLED_NOISE, LEAST_GENERATIONS, SAMPLE_ROOM = 3.0, 8, 4.0, 4, 1.3  # see `may_sample`
-SAMPLE_STEP, SETTLED_STEP, SAMPLE_FINE, SAMPLE_SHARE, LARGEST_SAMPLE_STEP = 2.0, 0.5, 0.25, 0.35, 5.0  # see `sample`
-UNKNOWN, SWEEP_ROOM, FORCES_DIMENSION, ROUGH, SAMPLES_FROM = -1.0, 1.3, 5, 30.0, 2**24  # see `take_sample`, others
+SAMPLE_STEP, NOISY_STEP, SETTLED_STEP, SAMPLE_FINE, SAMPLE_SHARE = 2.0, 1.4, 0.5, 0.25, 0.35  # see `sample`, `begin`
+UNKNOWN, SWEEP_ROOM, FORCES_DIMENSION, ROUGH, LARGEST_SAMPLE_STEP, SAMPLES_FROM = -1.0, 1.3, 5, 30.0, 5.0, 2**24
 PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT = 2.0, 0.4, 0.8  # see `draw_kind` and `propose`
 KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior rate of success
     *(("near", 0.25, False, 0.25), ("middle", 0.7, False, 0.25), ("far", 2.0, False, 0.15)),
@@ -108,14 +108,9 @@ class Shape:
         finite = bool(np.isfinite(f) and np.isfinite(gradient).all())
         f, g = (f, gradient * self.scale) if finite else (np.inf, np.zeros(self.d))
         self.calls, self.age = self.calls + 1, self.age + 1
-        if self.mode == "refine":
-            self.take_trial(f, g, finite)
-        elif self.mode == "settle":
-            self.take_moments(g)
-        elif self.kind == SWEEP:
-            self.take_profiles(g, finite)
-        elif self.kind == "sample":
-            self.take_sample(f, g)
+        takers = {"refine": self.take_trial, "settle": self.take_moments, SWEEP: self.take_profiles}
+        if taker := (takers | {"sample": self.take_sample}).get(self.kind if self.mode == "escape" else self.mode):
+            taker(f, g, finite)
         surveying = self.mode == "escape" and self.kind not in range(SWEEP)  # from the base, which must stay
         if self.noisy and f < self.base_f and not surveying:  # with noise any better point is a bottom
             self.base, self.base_f, self.base_g = self.q, f, g
@@ -162,8 +157,10 @@ class Shape:
             return self.go_to("test", self.tentative_place(self.draws(self.escapes)))
         if (came_by in ("opening", "refine", "test") or (came_by == "check" and self.sweep is None)) and self.is_sum:
             return self.open_sweep()
-        if came_by == "test" and self.escapes > 0 and not self.noisy and self.may_sample:
-            return self.open_sample()
+        plain = self.line.start - self.line.f > PLAIN * self.sigma * np.linalg.norm(self.line.q - self.line.origin)
+        first = self.rippled and plain if self.noisy else came_by == "test" and self.escapes > 0
+        if came_by in ("test", "check") and first and self.may_sample:
+            return self.open_sample(NOISY_STEP)
         if came_by in (SWEEP, "sample"):
             return self.go_to(*(("lowest", self.lowest_place()) if came_by == SWEEP else ("mean", self.sampler.mean)))
         if self.noisy and came_by in ("test", "lowest", "check") and not better:
@@ -173,7 +170,7 @@ class Shape:
             share = long if came_by in (SETTLE, "mean") or self.escapes == 0 else SETTLE_HOP
             self.mode, self.horizon = "settle", int(max(share * self.budget, SETTLE_LEAST))
             self.steps, self.moments, self.path = 0, np.zeros(self.d), np.zeros(self.d)
-            return self.take_moments(g)
+            return self.take_moments(f, g, finite)
         if came_by in ("test", "lowest", "check") and self.escapes == 0 and not better:
             return self.resume_line()
         return self.open_line(f, g)
@@ -241,15 +238,19 @@ class Shape:
     @property
     def may_sample(self) -> bool:
         """Whether to sample, once in a run: after a basin that was small for the box, or that noise was settled in."""
-        line, left, length = self.line, self.budget - self.calls, SAMPLE_SHARE * self.budget
-        room = not self.sampler and self.d >= LEAST_SAMPLED and left > SAMPLE_ROOM * length
-        small = np.sqrt(np.mean((line.q - line.origin) ** 2)) < SMALL_BASIN
-        rippled = small and length >= LEAST_GENERATIONS * self.generation and self.coupling >= 0 and not self.is_sum
-        return room and (length >= SAMPLED_NOISE * self.d if self.noisy else rippled)
+        length = SAMPLE_SHARE * self.budget
+        room = not self.sampler and self.d >= LEAST_SAMPLED and self.budget - self.calls > SAMPLE_ROOM * length
+        least = SAMPLED_NOISE * self.d if self.noisy else LEAST_GENERATIONS * self.generation
+        return room and length >= least and (self.noisy or self.rippled)
 
-    def open_sample(self) -> None:
+    @property
+    def rippled(self) -> bool:
+        way = np.linalg.norm(self.line.q - self.line.origin) / np.sqrt(self.d)
+        return way < SMALL_BASIN and self.coupling >= 0 and not self.is_sum
+
+    def open_sample(self, noisy_step: float) -> None:
         """Readings around a mean; it moves to the better half of a generation of them, and down their mean force."""
-        d, size, step = self.d, self.generation, SETTLED_STEP if self.noisy else SAMPLE_STEP
+        d, size, step = self.d, self.generation, noisy_step if self.noisy else SAMPLE_STEP
         weights = np.log((size + 1) / 2) - np.log(np.arange(1, size // 2 + 1))
         s = self.sampler = SimpleNamespace(mean=self.base, path=0 * self.base, step=step, size=size, read=0, seen=[])
         s.fine, s.force = SAMPLE_FINE * step, 0 * self.base
@@ -262,7 +263,7 @@ class Shape:
         q = self.sampler.mean + self.sampler.step * self.draws(SAMPLES_FROM + self.sampler.read).normal
         return np.clip(np.where(np.abs(q) > REACH, 2 * np.sign(q) * REACH - q, q), -REACH, REACH)
 
-    def take_sample(self, f: float, g: Vector) -> None:
+    def take_sample(self, f: float, g: Vector, finite: bool) -> None:
         """The step grows while the mean's moves add up to a longer path than random ones would (Hansen, Ostermeier)."""
         s, d = self.sampler, self.d
         s.read, s.seen, s.force = s.read + 1, [*s.seen, (f, len(s.seen), self.q)], s.force + g / s.size
@@ -281,7 +282,7 @@ class Shape:
         ahead = self.base + 2 * REACH * (self.sweep.steps + 1) / (self.sweep_length + 1)
         return np.where(ahead > REACH, ahead - 2 * REACH, ahead)
 
-    def take_profiles(self, g: Vector, finite: bool) -> None:
+    def take_profiles(self, f: float, g: Vector, finite: bool) -> None:
         """The integral of a coordinate's force along the path is its height, if f is a sum."""
         sweep, dq = self.sweep, self.q - self.sweep.q
         sweep.steps += 1
@@ -358,7 +359,7 @@ class Shape:
         kappa = np.linalg.norm(g) / np.sqrt(self.d) or 1.0
         return ph_step(self.q, self.p, g, lambda v: v / (H**2 * kappa), 1.0, target + g / kappa, kappa, -REACH, REACH)
 
-    def take_moments(self, g: Vector) -> None:
+    def take_moments(self, f: float, g: Vector, finite: bool) -> None:
         """The step grows while forces add up to a longer path than random ones would, and falls while they cancel."""
         self.steps, self.moments = self.steps + 1, FORGET * self.moments + (1 - FORGET) * g**2
         moments = self.moments / (1 - FORGET**self.steps)
@@ -430,7 +431,7 @@ class Shape:
         elif self.coupling == UNKNOWN and self.budget >= TESTED_RUN and np.isfinite(self.base_f):
             self.go_to("test", self.tentative_place(draws))
         elif self.may_sample:
-            self.open_sample()
+            self.open_sample(SETTLED_STEP)
         elif kind == SWEEP:
             self.open_sweep()
         else:
@@ -475,9 +476,8 @@ class Shape:
 
 
 def numpy_draws(d: int, seed: int = 0) -> Callable[[int], Draws]:
-    rng, kinds = np.random.default_rng(seed), len(KINDS)
-    n, u = rng.normal, rng.uniform
-    return lambda _: Draws(n(size=kinds), n(), u(), u(size=2), n(size=d), u(size=d))
+    n, u = (rng := np.random.default_rng(seed)).normal, rng.uniform
+    return lambda _: Draws(n(size=len(KINDS)), n(), u(), u(size=2), n(size=d), u(size=d))
 
 
 def rastrigin(x: Vector) -> tuple[float, Vector]:

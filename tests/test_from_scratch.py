@@ -298,6 +298,7 @@ THRESHOLDS = {
     "LEAST_LEFT": 1,
     "MISMATCH": 0.9,
     "MOST_HOPE": 3.0,
+    "PLAIN": 1e6,
     "NOISE_IN_OWN": 50.0,
     "NOISY": 3.0,
     "SAME_FORCE": 1e18,

@@ -34,6 +34,7 @@ UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, th
 SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
 SMALL_BASIN = 3.0  # root mean square way into a basin, where the box is 10 wide, up to which sampling follows
 LEAST_SAMPLED = 8  # dimension from which on that is looked at
+PLAIN = 1.5  # fall of f into a basin, in noise of the work along the way, from which on sampling comes before settling
 SAMPLED_NOISE = 4.0  # readings a dimension that sampling needs where forces are noisy, and values must do
 LEAST_GENERATIONS = 4  # of sampling, if it is to be worth it
 SAMPLE_ROOM = 1.3  # readings that sampling needs before the end, in its own
@@ -101,8 +102,9 @@ def route(state: UniversalState, plant: Plant, came: Arrival, noise_told: bool) 
     checks = (state.sigma < 0) & suspect
     tests = (due | came.checked) & ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
     sweeps = (due | came.tested | (came.checked & (state.sweep.steps == 0))) & ~checks & is_sum(state, plant)
-    samples = came.tested & (state.escapes > 0) & ~(sweeps | noisy) & may_sample(state, plant)
-    returns = noisy & came.surveyed & ~(better | tests | sweeps)
+    first = jnp.where(noisy, is_rippled(state, plant) & falls_plainly(state), came.tested & (state.escapes > 0))
+    samples = (came.tested | came.checked) & first & ~(tests | sweeps) & may_sample(state, plant)
+    returns = noisy & came.surveyed & ~(better | tests | sweeps | samples)
     go = Going(checks, tests, sweeps, came.swept, returns, samples, came.sampled, nowhere, nowhere)
     settles = came.escaped & noisy & plant.finite & ~go.moves
     resumes = came.surveyed & (state.escapes == 0) & ~(better | go.moves | settles)
@@ -146,15 +148,25 @@ def is_noisy(state: UniversalState) -> Flag:
 
 
 def may_sample(state: UniversalState, plant: Plant) -> Flag:
-    """Whether to sample, once in a run: after a basin that was small for the box, or that noise was settled in."""
+    """Whether to sample, once in a run: after a basin that was small for the box, or where forces are noisy."""
     if state.sampler is None:
         return jnp.zeros((), bool)
-    line, size = state.line, plant.q.size
     length = SAMPLE_SHARE * state.readings
     room = ((1.0 - plant.spent) * state.readings > SAMPLE_ROOM * length) & (state.sampler.read == 0)
-    small = (rms(line.q - line.origin) < SMALL_BASIN) & (length >= LEAST_GENERATIONS * generation(size))
-    rippled = small & (state.coupling >= 0) & ~is_sum(state, plant)
+    rippled = is_rippled(state, plant) & (length >= LEAST_GENERATIONS * generation(plant.q.size))
     return room & jnp.where(is_noisy(state), noise_can_be_sampled(state, plant), rippled)
+
+
+def is_rippled(state: UniversalState, plant: Plant) -> Flag:
+    """Whether the basin was small for the box, and f is no sum, whose ripples a sweep would see through."""
+    small = rms(state.line.q - state.line.origin) < SMALL_BASIN
+    return small & (state.coupling >= 0) & ~is_sum(state, plant)
+
+
+def falls_plainly(state: UniversalState) -> Flag:
+    """Whether f fell by more on the way into the basin than noise would make of it; else settling comes first."""
+    line = state.line
+    return line.start - line.f > PLAIN * state.sigma * jnp.linalg.norm(line.q - line.origin)
 
 
 def noise_can_be_sampled(state: UniversalState, plant: Plant) -> Flag:

@@ -27,6 +27,7 @@ from ..core import is_row
 from .base import Plant
 
 SAMPLE_STEP = 2.0  # standard deviation of the first generation, by coordinate, where the box is 10 wide
+NOISY_STEP = 1.4  # the same where forces are noisy
 SETTLED_STEP = 0.5  # the same where noise has been settled in before
 SAMPLE_FINE = 0.25  # of the first one, below which sampling ends: a basin of that width is quicker refined
 VALUES_FINE = 0.15  # the same of values alone
@@ -73,9 +74,8 @@ class Sampler(eqx.Module):
             read=jnp.zeros((), jnp.int32),
         )
 
-    def opened(self, mean: Vector, settled: Bool[Array, ""], active: Bool[Array, ""]) -> "Sampler":
+    def opened(self, mean: Vector, step: Scalar, active: Bool[Array, ""]) -> "Sampler":
         """Sampling with forces that begins around `mean`, where `active`."""
-        step = jnp.where(settled, SETTLED_STEP, SAMPLE_STEP).astype(mean.dtype)
         keep = lambda new, old: jnp.where(active, new, old)  # noqa: E731
         return replace(
             self, mean=keep(mean, self.mean), step=keep(step, self.step), fine=keep(SAMPLE_FINE * step, self.fine)

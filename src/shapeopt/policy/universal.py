@@ -37,7 +37,7 @@ from .route import (
     route,
     untested,
 )
-from .sampling import SAMPLE_SHARE, VALUES_SHARE, Sampler
+from .sampling import NOISY_STEP, SAMPLE_SHARE, SAMPLE_STEP, SETTLED_STEP, VALUES_SHARE, Sampler
 from .sweep import Sweep, coupling_of, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, run_features
 
@@ -220,7 +220,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         anchor = jnp.where(go.lowers, lowest, anchor)
         sampler = state.sampler
         if sampler is not None:
-            sampler = sampler.opened(state.base, is_noisy(state), go.samples)
+            step = jnp.where(is_noisy(state), NOISY_STEP, SAMPLE_STEP).astype(plant.q.dtype)
+            sampler = sampler.opened(state.base, step, go.samples)
             anchor = jnp.where(go.samples, _next_sample(state, sampler, plant), anchor)
             anchor = jnp.where(go.rests, sampler.mean, anchor)
         mode = jnp.where(go.moves, Mode.ESCAPE, jnp.where(go.settles, Mode.SETTLE, Mode.REFINE))
@@ -332,7 +333,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         sweep, sampler = state.sweep.opened(length, go.sweeps), state.sampler
         anchor = jnp.where(go.sweeps, sweep.target(state.base, lower, upper), anchor)
         if sampler is not None:
-            sampler = sampler.opened(state.base, is_noisy(state), go.samples)
+            step = jnp.where(is_noisy(state), SETTLED_STEP, SAMPLE_STEP).astype(plant.q.dtype)
+            sampler = sampler.opened(state.base, step, go.samples)
             anchor = jnp.where(go.samples, _next_sample(state, sampler, plant), anchor)
         kappa = _stiffness(plant.g)
         metric = DiagonalMetric(jnp.ones_like(plant.q) / (self.h**2 * kappa))
