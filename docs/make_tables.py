@@ -8,13 +8,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-# To be taken out as soon as benchmarks/local_search.py and benchmarks/throughput.py have been recorded anew.
-BEFORE_THE_SWEEP = (
-    "The tables of calls to a basin's bottom and of speed were recorded before the policy had its sweep and sampled, "
-    "and that of its parts before it sampled with gradients. The sweep costs time: batches of runs make about 0.78 "
-    "times as many calls a second at d = 20, and 0.62 times at d = 2, side by side on one core. At d = 20 in double "
-    "precision the target of 25 is therefore missed at present."
-)
+BAR = 1.1  # of benchmarks/local_search.py
 ABLATION = (
     "In that table an area is the mean over 500 calls of the share of targets reached, from 1 to 1e-8 of the first gap "
     "on a logarithmic scale; a hit is a gap below 1e-2; what is lost is paired over tasks, with bootstrap intervals "
@@ -49,6 +43,12 @@ def local_search() -> str:
         note = " (neither within 3,000)" if row["both_failed"] > 25 else ""
         lines.append(f"| {row['name']}, d = {row['dimension']}{note} | {quartiles} |")
     return "\n".join(lines)
+
+
+def within_the_bar() -> str:
+    basins = rows("local_search")
+    met = sum(row["median"] <= BAR for row in basins)
+    return f"{met} of {len(basins)} medians are at most {BAR} times its (short descents pay for the test for a sum)"
 
 
 def throughput() -> str:
@@ -92,8 +92,7 @@ def main() -> None:
             "The untrained policy, as it comes. `near` starts at a distance of 2 to 3.2 from the global minimum, `box` "
             "anywhere in [-5, 5]^d with the minimum anywhere in [-4, 4]^d:",
             prior(),
-            folded("Refining one basin costs about what SciPy's L-BFGS-B costs, or less", local_search()),
-            BEFORE_THE_SWEEP,
+            folded(f"Refining one basin costs about what SciPy's L-BFGS-B costs: {within_the_bar()}", local_search()),
             folded("Speed beside SciPy on two cores, target by target", throughput()),
             folded("What each part of the policy earns: one off at a time, on the same tasks", ablation()),
             ABLATION,
