@@ -20,9 +20,6 @@ PARTS = {
     "bench": "methods through the cells of a comparison",
     "peers": "settings of other people's optimizers, under our counter",
 }
-# Recorded before the policy's last changes, some by an earlier form of their script; to be taken out one by one as they
-# are recorded anew.
-EARLIER = ("guarantees_rollouts", "guarantees_peers", "hostile_files", "soak")
 
 
 def read(name: str) -> Any:
@@ -123,7 +120,7 @@ def recorded() -> str:
     for name, make in ROWS.items():
         if there(name):
             script, what, outcome = make()
-            lines.append(f"| `{script}` | {what} | {outcome}{' (*)' if name in EARLIER else ''} |")
+            lines.append(f"| `{script}` | {what} | {outcome} |")
     return "\n".join(lines)
 
 
