@@ -268,7 +268,7 @@ def main(config: Config) -> int:
     print(f"Every median ratio at most {BAR}: {'NO' if missed else 'yes'} ({count})")
     if config.out is not None:
         config.out.parent.mkdir(parents=True, exist_ok=True)
-        settings = asdict(config) | {"out": str(config.out)}
+        settings = {key: value for key, value in asdict(config).items() if key != "out"}
         record = {"config": settings, "rows": [asdict(row) | per for row, per in zip(rows, calls, strict=True)]}
         finite = jax.tree.map(lambda leaf: None if leaf == np.inf else leaf, record)  # JSON has no infinity
         config.out.write_text(json.dumps(finite, indent=1, allow_nan=False) + "\n")

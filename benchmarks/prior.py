@@ -127,7 +127,8 @@ def main(config: Config) -> int:
     print(f"{len(aimed) - len(missed)} of {len(aimed)} targets met.")
     if config.out is not None:
         config.out.parent.mkdir(parents=True, exist_ok=True)
-        record = {"config": asdict(config) | {"out": str(config.out)}, "rows": [asdict(row) for row in rows]}
+        settings = {key: value for key, value in asdict(config).items() if key != "out"}
+        record = {"config": settings, "rows": [asdict(row) for row in rows]}
         config.out.write_text(json.dumps(record, indent=1) + "\n")
     return 1 if missed else 0
 
