@@ -1,7 +1,8 @@
 """Which stage follows which in a run of `universal`.
 
 The first basin leads to the test for a sum when it has had its share of the readings, by a second reading of the base
-where forces do not fit the values; the test to a sweep or back; a sweep to the lowest place of each coordinate; a basin
+where forces do not fit the values; the test to a sweep, or to a survey for turned axes in which f is a sum, or back; a
+sweep to the lowest place of each coordinate; a basin
 that was small, or that noise was settled in, to sampling, once; sampling to its mean. Every other escape leads to
 refining, or to settling where forces are noisy, and every other basin to an escape that is drawn.
 """
@@ -29,6 +30,8 @@ UNKNOWN = -1.0  # coupling before the test, noise before the check
 MISMATCH = 0.2  # of values and forces at which the base is read again
 NOISY = 0.1  # noise as a share of the force at the base at which basins are settled in, not refined
 COUPLED = 0.35  # coupling above which f is not taken for a sum over many coordinates; less over few: see `is_sum`
+TURNED_COUPLED = 0.1  # the same in turned axes, which are right or wrong
+TURN_SHARE = 0.25  # of a run's readings that a survey for turned axes may take
 TESTED_RUN = 44.0  # least readings of a run in which that is tested
 UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
 SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
@@ -50,6 +53,7 @@ class Arrival(NamedTuple):
     checked: Flag
     sampled: Flag
     rests: Flag  # at the mean that sampling led to
+    turned: Flag  # a survey for turned axes is over
     swept: Flag
     returns: Flag  # at the base, to settle there again
     clocked: Flag  # the first basin has had its share
@@ -63,7 +67,7 @@ class Arrival(NamedTuple):
     @property
     def surveyed(self) -> Flag:
         """Whether a reading away from the base was made to learn something of it."""
-        return self.tested | self.lowered | self.checked
+        return self.tested | self.lowered | self.checked | self.turned
 
 
 class Going(NamedTuple):
@@ -76,18 +80,20 @@ class Going(NamedTuple):
     returns: Flag
     samples: Flag
     rests: Flag
+    turns: Flag
     settles: Flag
     resumes: Flag  # the first basin goes on
 
     @property
     def moves(self) -> Flag:
         """Whether it is one of the placements above."""
-        return self.checks | self.tests | self.sweeps | self.lowers | self.returns | self.samples | self.rests
+        sampling = self.samples | self.rests
+        return self.checks | self.tests | self.sweeps | self.lowers | self.returns | sampling | self.turns
 
     def kind(self, drawn: Int[Array, ""], values: bool) -> Int[Array, ""]:
         """The kind of the move, or `drawn`; where readings are values alone, the mean is where forces begin."""
         rest = Station.OPENING if values else Station.MEAN
-        codes = (Station.CHECK, Station.TEST, SWEEP, Station.LOWEST, SETTLE, Station.SAMPLE, rest)
+        codes = (Station.CHECK, Station.TEST, SWEEP, Station.LOWEST, SETTLE, Station.SAMPLE, rest, Station.SURVEY)
         for chosen, code in zip(self, codes, strict=False):
             drawn = jnp.where(chosen, code, drawn)
         return drawn
@@ -101,11 +107,13 @@ def route(state: UniversalState, plant: Plant, came: Arrival, noise_told: bool) 
     suspect = (came.opens & plant.finite & noise_told) | (came.clocked & (state.line.mismatch > MISMATCH))
     checks = (state.sigma < 0) & suspect
     tests = (due | came.checked) & ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
-    sweeps = (due | came.tested | (came.checked & (state.sweep.steps == 0))) & ~checks & is_sum(state, plant)
-    first = jnp.where(noisy, is_rippled(state, plant) & falls_plainly(state), came.tested & (state.escapes > 0))
-    samples = (came.tested | came.checked) & first & ~(tests | sweeps) & may_sample(state, plant)
-    returns = noisy & came.surveyed & ~(better | tests | sweeps | samples)
-    go = Going(checks, tests, sweeps, came.swept, returns, samples, came.sampled, nowhere, nowhere)
+    judged = came.tested | came.turned
+    sweeps = (due | judged | (came.checked & (state.sweep.steps == 0))) & ~checks & is_sum(state, plant)
+    turns = came.tested & ~sweeps & may_turn(state, plant)
+    first = jnp.where(noisy, is_rippled(state, plant) & falls_plainly(state), judged & (state.escapes > 0))
+    samples = (judged | came.checked) & first & ~(tests | sweeps | turns) & may_sample(state, plant)
+    returns = noisy & came.surveyed & ~(better | tests | sweeps | samples | turns)
+    go = Going(checks, tests, sweeps, came.swept, returns, samples, came.sampled, turns, nowhere, nowhere)
     settles = came.escaped & noisy & plant.finite & ~go.moves
     resumes = came.surveyed & (state.escapes == 0) & ~(better | go.moves | settles)
     return go._replace(settles=settles, resumes=resumes)
@@ -120,14 +128,14 @@ def depart(state: UniversalState, plant: Plant, cause: Int[Array, ""], kind: Int
     tests = ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN) & jnp.isfinite(state.base_f)
     samples = ~(tests | checks) & may_sample(state, plant)
     sweeps = ~(tests | checks | samples) & (kind == SWEEP)
-    return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, nowhere, nowhere)
+    return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, nowhere, nowhere, nowhere)
 
 
 def lean(state: UniversalState, plant: Plant) -> Float[Array, " kinds"]:
     """Added to the rates of success of the kinds: no settling without noise; a first sweep, if it pays, comes first."""
     pays = is_sum(state, plant)
     pays = pays & ((1.0 - plant.spent) * state.readings > SWEEP_ROOM * sweep_length(state.readings))
-    sweep = jnp.where(pays, jnp.where(state.sweep.steps == 0, jnp.inf, 0.0), -jnp.inf)
+    sweep = jnp.where(pays, jnp.where(state.sweep.count < sweeps_at_least(state), jnp.inf, 0.0), -jnp.inf)
     settle = jnp.where(is_noisy(state), 0.0, -jnp.inf)
     order = jnp.arange(len(KINDS))
     return jnp.where(order == SWEEP, sweep, jnp.where(order == SETTLE, settle, 0.0)).astype(plant.q.dtype)
@@ -140,7 +148,27 @@ def untested(state: UniversalState) -> Scalar:
 
 def is_sum(state: UniversalState, plant: Plant) -> Flag:
     """Whether f is taken for a sum over coordinates. Chance decides more often where there are few of them."""
-    return (state.coupling >= 0) & (state.coupling < COUPLED * max(1.0 - plant.q.size**-0.5, 0.05))
+    return (state.coupling >= 0) & (state.coupling < most_coupled(plant.q.size))
+
+
+def most_coupled(d: int, turned: bool = False) -> float:
+    """The coupling below which f is taken for a sum over d coordinates."""
+    return (TURNED_COUPLED if turned else COUPLED) * max(1.0 - d**-0.5, 0.05)
+
+
+def sweeps_at_least(state: UniversalState) -> Int[Array, ""]:
+    """How many sweeps are made before others moves: in turned axes, a wide and a narrow one."""
+    return jnp.ones((), jnp.int32) if state.axes is None else 1 + state.axes.turned.astype(jnp.int32)
+
+
+def may_turn(state: UniversalState, plant: Plant) -> Flag:
+    """Whether to look for turned axes, once in a run: d + 2 readings, which leave enough for a sweep."""
+    if state.axes is None:
+        return jnp.zeros((), bool)
+    survey = plant.q.size + 2
+    room = (1.0 - plant.spent) * state.readings > SWEEP_ROOM * (survey + sweep_length(state.readings))
+    fits = room & (survey <= TURN_SHARE * state.readings)
+    return fits & (state.axes.read == 0) & (state.sigma <= 0) & jnp.isfinite(state.coupling) & plant.finite
 
 
 def is_noisy(state: UniversalState) -> Flag:

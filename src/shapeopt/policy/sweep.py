@@ -6,18 +6,21 @@ coordinate alone, and its integral
     F_i(x_i) = int g_i dx_i
 
 is the coordinate's own function up to a constant: N readings show d profiles, whatever d is. The path starts at the
-base, goes through the whole box, up to its upper end and on from its lower end, and back to the base. Between two
-readings whose forces point at each other the bottom is that of the parabola through both.
+base, goes through the whole box, up to its upper end and on from its lower end, and back to the base. In turned axes
+(axes.py), whose coordinates share the bounds of the box, it is two ways from the base, since a coordinate that jumps
+would move the others. Between two readings whose forces point at each other the bottom is that of the parabola through
+both.
 
 Departs from the paper: not in it; a sweep is a stage of escapes, each a placement (design, the escape limit).
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from .base import Plant
 from .draws import Draws
@@ -74,6 +77,14 @@ def coupling_of(base: Vector, base_g: Vector, plant: Plant, sigma: Scalar) -> Sc
     return jnp.where(tells, jnp.sqrt(others / jnp.where(tells, own, 1.0)), jnp.inf)
 
 
+class Ends(NamedTuple):
+    """Where a sweep leads; `split` into two ways from the base, to the upper and to the lower end, or in one round."""
+
+    lower: Vector
+    upper: Vector
+    split: Flag
+
+
 class Profile(eqx.Module):
     """The lowest place on a part of the path, and its height above where that part began."""
 
@@ -97,30 +108,47 @@ class Sweep(eqx.Module):
     steps: Scalar
     length: Scalar
     promise: Scalar  # fall of f that the lowest places promise; known at the end
+    count: Int[Array, ""]  # sweeps so far
+    idle: Int[Array, ""]  # of them, how many in a row brought nothing
 
     @staticmethod
     def blank(q: Vector) -> "Sweep":
         nought, zero = jnp.zeros_like(q), jnp.zeros((), q.dtype)
         none = Profile(nought, q)
-        return Sweep(q, nought, nought, jnp.zeros(q.shape, bool), none, none, zero, zero, zero)
+        none_yet = jnp.zeros((), jnp.int32)
+        return Sweep(q, nought, nought, jnp.zeros(q.shape, bool), none, none, zero, zero, zero, none_yet, none_yet)
 
     def opened(self, length: Scalar, active: Flag) -> "Sweep":
         """A new sweep, where `active`; its first reading sets what is kept per coordinate."""
-        return replace(self, steps=jnp.where(active, 0.0, self.steps), length=jnp.where(active, length, self.length))
+        return replace(
+            self,
+            steps=jnp.where(active, 0.0, self.steps),
+            length=jnp.where(active, length, self.length),
+            count=self.count + active.astype(jnp.int32),
+        )
 
-    def target(self, base: Vector, lower: Vector, upper: Vector) -> Vector:
+    def target(self, base: Vector, ends: Ends) -> Vector:
         """Where the next reading of the path is."""
-        width = upper - lower
-        ahead = base + width * (self.steps + 1.0) / (self.length + 1.0)
-        return jnp.where(ahead > upper, ahead - width, ahead)
+        return self._next(base, ends)[0]
 
-    def observed(self, plant: Plant, base: Vector, base_g: Vector, active: Flag) -> "Sweep":
+    def _next(self, base: Vector, ends: Ends) -> tuple[Vector, Bool[Array, " d"]]:
+        """That place, and for which coordinates it is on the second part of the path."""
+        width, step, half = ends.upper - ends.lower, self.steps + 1.0, jnp.ceil(0.5 * self.length)
+        ahead, second = base + width * step / (self.length + 1.0), step > half
+        share = jnp.where(second, step - half, step) / half
+        way = base + share * (jnp.where(second, ends.lower, ends.upper) - base)
+        beyond = ahead > ends.upper
+        round_trip = jnp.where(beyond, ahead - width, ahead)
+        return jnp.where(ends.split, way, round_trip), jnp.where(ends.split, second, beyond)
+
+    def observed(self, plant: Plant, base: Vector, base_g: Vector, ends: Ends, active: Flag) -> "Sweep":
         """After a reading on the path, where `active`; one that is not finite is passed over."""
         begun = self._begun(base, base_g)
-        dq = plant.q - begun.q
-        wraps = (dq < 0) & ~begun.wrapped
-        height = jnp.where(wraps, 0.0, begun.height + 0.5 * (begun.g + plant.g) * dq)
-        low, place = begun._lowest_between(plant.q, plant.g, height, ~wraps)
+        wraps = self._next(base, ends)[1] & ~begun.wrapped
+        begun = begun._at(base, base_g, wraps & ends.split)
+        breaks = wraps & ~ends.split
+        height = jnp.where(breaks, 0.0, begun.height + 0.5 * (begun.g + plant.g) * (plant.q - begun.q))
+        low, place = begun._lowest_between(plant.q, plant.g, height, ~breaks)
         wrapped = begun.wrapped | wraps
         first, second = (
             part.with_candidate(low, place, here) for part, here in ((begun.first, ~wrapped), (begun.second, wrapped))
@@ -135,26 +163,30 @@ class Sweep(eqx.Module):
         opening, nought = self.steps == 0, jnp.zeros_like(base)
         pick = lambda new, old: jnp.where(opening, new, old)  # noqa: E731
         return replace(
-            self,
-            q=pick(base, self.q),
-            g=pick(base_g, self.g),
-            height=pick(nought, self.height),
+            self._at(base, base_g, opening),
             wrapped=~opening & self.wrapped,
             first=Profile(pick(nought, self.first.low), pick(base, self.first.place)),
             second=Profile(pick(jnp.inf, self.second.low), pick(base, self.second.place)),
         )
 
-    def lowest(self, base: Vector, base_g: Vector) -> tuple[Vector, Scalar]:
+    def _at(self, base: Vector, base_g: Vector, active: Bool[Array, "..."]) -> "Sweep":
+        """With the base as the last reading, where `active`."""
+        pick = lambda new, old: jnp.where(active, new, old)  # noqa: E731
+        return replace(self, q=pick(base, self.q), g=pick(base_g, self.g), height=pick(0.0, self.height))
+
+    def lowest(self, base: Vector, base_g: Vector, ends: Ends) -> tuple[Vector, Scalar]:
         """Where every coordinate is lowest, the base itself where nothing is lower, and the fall of f if f is a sum."""
-        end = self.height + 0.5 * (self.g + base_g) * (base - self.q)  # the path ends where it began
-        second = self.second.with_candidate(*self._lowest_between(base, base_g, end, self.wrapped), self.wrapped)
-        low = second.low - end
+        end = self.height + 0.5 * (self.g + base_g) * (base - self.q)  # a round ends where it began
+        closes = self.wrapped & ~ends.split
+        second = self.second.with_candidate(*self._lowest_between(base, base_g, end, closes), closes)
+        low = second.low - jnp.where(ends.split, 0.0, end)
         better = self.wrapped & (low < self.first.low)
         return jnp.where(better, second.place, self.first.place), -jnp.sum(jnp.where(better, low, self.first.low))
 
     def _lowest_between(self, q: Vector, g: Vector, height: Vector, joined: Bool[Array, " d"]) -> tuple[Vector, Vector]:
         """(height, place) of the bottom between the last reading and (q, g), if there is one, else of q itself."""
-        between = joined & (self.g < 0) & (g > 0)
+        way = q - self.q  # back, perhaps, in turned axes
+        between = joined & (self.g * way < 0) & (g * way > 0)
         share = self.g / jnp.where(between, self.g - g, 1.0)
-        step = share * (q - self.q)
+        step = share * way
         return jnp.where(between, self.height + 0.5 * self.g * step, height), jnp.where(between, self.q + step, q)

@@ -18,8 +18,9 @@ from ..core import REACH, Cause, Mode
 from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPotential, StepResult, Structure
 from ..events import Signals, StageAction
 from ..memory import Archive
+from .axes import MOST_TURNED, Axes
 from .base import AbstractProvidentPolicy, Drive, Plant
-from .draws import draw, sample_normal
+from .draws import draw, sample_normal, sweep_uniform
 from .drift import Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
@@ -33,12 +34,14 @@ from .route import (
     depart,
     is_noisy,
     lean,
+    most_coupled,
     noise_can_be_sampled,
     route,
+    sweeps_at_least,
     untested,
 )
 from .sampling import NOISY_STEP, SAMPLE_SHARE, SAMPLE_STEP, SETTLED_STEP, VALUES_SHARE, Sampler
-from .sweep import Sweep, coupling_of, sweep_length, tentative_place
+from .sweep import Ends, Sweep, coupling_of, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, run_features
 
 Scalar = Float[Array, ""]
@@ -128,6 +131,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             line=Line.blank(q, min(self.pairs, q.size + 2)),
             drift=Drift.blank(q),
             sweep=Sweep.blank(q),
+            axes=Axes.blank(q) if 1 < q.size <= MOST_TURNED and not self.values else None,
             sampler=Sampler.blank(q, forces=not self.values) if samples or q.size >= LEAST_SAMPLED else None,
             coupling=real(UNKNOWN if q.size > 1 else 0.0),
             base=q,
@@ -170,7 +174,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
         surveying = sweeping | (escaped & (state.kind < 0))  # from the base, which must stay where it is
         lower = is_noisy(state) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
-        sweep = state.sweep.observed(plant, state.base, state.base_g, sweeping)
+        base, ends = _swept_frame(state, state.sweep, plant)
+        turned = plant._replace(q=_turn(state, plant.q), g=_turn(state, plant.g))
+        sweep = state.sweep.observed(turned, base, _turn(state, state.base_g), ends, sweeping)
+        axes = state.axes and state.axes.observed(plant, _surveys(state, action))
         sampler = state.sampler
         if sampler is not None:
             floor = jnp.where(is_noisy(state), jnp.inf, state.base_f)  # noise makes values differ by itself
@@ -180,6 +187,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             line=line,
             drift=drift,
             sweep=sweep,
+            axes=axes,
             sampler=sampler,
             same=same,
             base=jnp.where(lower, plant.q, state.base),
@@ -210,14 +218,19 @@ class UniversalPolicy(AbstractProvidentPolicy):
         drift = state.drift.opened(jnp.floor(length).astype(plant.q.dtype), go.settles).observed(plant, go.settles)
 
         sweep = state.sweep.opened(sweep_length(state.readings), go.sweeps)
-        lowest, promise = sweep.lowest(state.base, state.base_g)
+        base, ends = _swept_frame(state, sweep, plant)
+        lowest, promise = sweep.lowest(base, _turn(state, state.base_g), ends)
         sweep = replace(sweep, promise=jnp.where(go.lowers, promise, sweep.promise))
         lower, upper = _searched(state, plant)
         draws = draw(state.key, state.escapes, plant.q.size, len(KINDS), plant.q.dtype)  # those of `leave`: made once
         anchor = jnp.where(go.moves, state.base, plant.q)
         anchor = jnp.where(go.tests, tentative_place(state.base, state.base_g, draws, lower, upper), anchor)
-        anchor = jnp.where(go.sweeps, sweep.target(state.base, lower, upper), anchor)
-        anchor = jnp.where(go.lowers, lowest, anchor)
+        anchor = jnp.where(go.sweeps, _next_swept(state, sweep, plant), anchor)
+        anchor = jnp.where(go.lowers, jnp.clip(_turn_back(state, lowest), lower, upper), anchor)
+        axes = state.axes
+        if axes is not None:
+            axes = axes.opened(plant.q, lower, upper, go.turns)
+            anchor = jnp.where(go.turns, axes.point, anchor)
         sampler = state.sampler
         if sampler is not None:
             step = jnp.where(is_noisy(state), NOISY_STEP, SAMPLE_STEP).astype(plant.q.dtype)
@@ -228,17 +241,25 @@ class UniversalPolicy(AbstractProvidentPolicy):
         granted = jnp.where(came.opens, jnp.maximum(untested(state), 1.0), FOREVER)
         horizon = jnp.where(go.moves, 1.0, jnp.where(go.settles, length, granted))
         horizon = jnp.where(go.sweeps, sweep.length, jnp.where(go.samples, SAMPLE_SHARE * state.readings, horizon))
+        horizon = jnp.where(go.turns, plant.q.size + 2.0, horizon)
         kind = go.kind(state.kind, values=self.values)
-        state = replace(state, line=line, drift=drift, sweep=sweep, sampler=sampler, kind=kind)
+        state = replace(state, line=line, drift=drift, sweep=sweep, axes=axes, sampler=sampler, kind=kind)
         return state, _action(mode, anchor, horizon.astype(jnp.int32))
 
     def _surveyed(self, state: UniversalState, plant: Plant, came: Arrival) -> UniversalState:
         """What the first reading, the first basin so far, the base read again, the test and the end of a sweep say."""
         starts, again, line = came.opens & plant.finite, came.checked & plant.finite, state.line
         coupling = coupling_of(state.base, state.base_g, plant, state.sigma)
+        coupling, axes = jnp.where(came.tested, coupling, state.coupling), state.axes
+        if axes is not None:
+            found = axes.coupling(plant)
+            turned = came.turned & (found < most_coupled(plant.q.size, turned=True))
+            coupling, axes = jnp.where(turned, found, coupling), axes.settled(turned, came.turned)
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
         kept = state.base_f - plant.f > KEPT * state.sweep.promise + unseen
         later = came.lowered & (state.escapes > 0)  # the first sweep may start too high to be exact
+        sweep = replace(state.sweep, idle=jnp.where(later, jnp.where(kept, 0, state.sweep.idle + 1), state.sweep.idle))
+        barren = later & (sweep.idle >= sweeps_at_least(state))
         base_g = jnp.where(again, 0.5 * (state.base_g + plant.g), state.base_g)
         sigma = rms(plant.g - state.base_g) / 2.0**0.5
         height = jnp.maximum(state.spread, jnp.maximum(jnp.abs(line.start - line.f), jnp.abs(state.base_f)))
@@ -250,7 +271,9 @@ class UniversalPolicy(AbstractProvidentPolicy):
             base_g=jnp.where(came.clocked, line.g, jnp.where(starts, plant.g, base_g)),
             sigma=jnp.where(again, sigma, state.sigma),
             readings=self._readings_left(state, plant, came),
-            coupling=jnp.where(later & ~kept, jnp.inf, jnp.where(came.tested, coupling, state.coupling)),
+            sweep=sweep,
+            axes=axes,
+            coupling=jnp.where(barren, jnp.inf, coupling),
             credit=state.credit.paid(jnp.asarray(SWEEP), kept, later),
         )
 
@@ -266,8 +289,12 @@ class UniversalPolicy(AbstractProvidentPolicy):
         line, settling = state.line, action.mode == Mode.SETTLE
         placed = action.mode == Mode.ESCAPE
         back = placed | (~settling & ~line.accepted)
-        path = state.sweep.target(state.base, *_searched(state, plant))
+        path = _next_swept(state, state.sweep, plant)
         target = jnp.where(placed, jnp.where(state.kind == SWEEP, path, action.anchor), line.target)
+        if state.axes is not None:
+            draws = draw(state.key, state.escapes, plant.q.size, len(KINDS), plant.q.dtype)
+            place = jnp.clip(state.axes.target(draws), *_searched(state, plant))
+            target = jnp.where(_surveys(state, action), place, target)
         if state.sampler is not None:
             target = jnp.where(_samples(state, action), _next_sample(state, state.sampler, plant), target)
         kappa = _stiffness(plant.g)
@@ -331,7 +358,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         anchor = jnp.where(go.checks, state.base, anchor)
         length = sweep_length(state.readings)
         sweep, sampler = state.sweep.opened(length, go.sweeps), state.sampler
-        anchor = jnp.where(go.sweeps, sweep.target(state.base, lower, upper), anchor)
+        anchor = jnp.where(go.sweeps, _next_swept(state, sweep, plant), anchor)
         if sampler is not None:
             step = jnp.where(is_noisy(state), SETTLED_STEP, SAMPLE_STEP).astype(plant.q.dtype)
             sampler = sampler.opened(state.base, step, go.samples)
@@ -387,6 +414,32 @@ class UniversalPolicy(AbstractProvidentPolicy):
 
 def _samples(state: UniversalState, action: StageAction) -> Flag:
     return (action.mode == Mode.ESCAPE) & (state.kind == Station.SAMPLE)
+
+
+def _surveys(state: UniversalState, action: StageAction) -> Flag:
+    return (action.mode == Mode.ESCAPE) & (state.kind == Station.SURVEY)
+
+
+def _turn(state: UniversalState, v: Float[Array, " d"]) -> Float[Array, " d"]:
+    return v if state.axes is None else state.axes.turn(v)
+
+
+def _turn_back(state: UniversalState, z: Float[Array, " d"]) -> Float[Array, " d"]:
+    return z if state.axes is None else state.axes.back(z)
+
+
+def _swept_frame(state: UniversalState, sweep: Sweep, plant: Plant) -> tuple[Float[Array, " d"], Ends]:
+    """The base in the frame in which f is a sum, and the ends of a sweep there: every second one is narrow."""
+    box = _searched(state, plant)
+    if state.axes is None:
+        return state.base, Ends(*box, split=jnp.zeros((), bool))
+    base, draws = state.axes.turn(state.base), sweep_uniform(state.key, sweep.count, plant.q.size)
+    return base, state.axes.ends(base, *box, draws, narrow=sweep.count % 2 == 0)
+
+
+def _next_swept(state: UniversalState, sweep: Sweep, plant: Plant) -> Float[Array, " d"]:
+    """Where a sweep reads next."""
+    return jnp.clip(_turn_back(state, sweep.target(*_swept_frame(state, sweep, plant))), *_searched(state, plant))
 
 
 def _next_sample(state: UniversalState, sampler: Sampler, plant: Plant) -> Float[Array, " d"]:

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from ..memory import Archive
+from .axes import Axes
 from .base import Plant
 from .drift import Drift
 from .heads import Advice, per_rms, rms
@@ -22,6 +23,7 @@ class UniversalState(eqx.Module):
     line: Line
     drift: Drift
     sweep: Sweep
+    axes: Axes | None  # in which f is taken for a sum; None where they are the coordinates' own for good
     sampler: Sampler | None  # None where it is never used
     coupling: Scalar  # how far f is from a sum over coordinates: see `coupling_of`; UNKNOWN before the test
     base: Float[Array, " d"]  # bottom of the best basin

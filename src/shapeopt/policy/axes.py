@@ -1,0 +1,108 @@
+"""Turned axes: is f a sum over coordinates of some other orthogonal frame, and if so, which?
+
+If f(q) = sum_i phi_i(a_i . q) with orthonormal a_i, its Hessian is A^T diag(phi_i'') A everywhere: the eigenvectors at
+one place, read off d differences of forces, are the axes. Whether that is so for f is tested as it is for the
+coordinates themselves, by one reading for which half of the turned coordinates move. A survey is a stage of d + 2
+placements: a place, d small steps from it, the test.
+
+Departs from the paper: not in it; each reading of a survey is a placement (design, the escape limit).
+"""
+
+from dataclasses import replace
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from ..core import REACH, is_row, put_row, when
+from .base import Plant
+from .draws import Draws
+from .sweep import Ends, coupling_of, tentative_place
+
+MOST_TURNED = 128  # dimension up to which axes are looked for
+INWARD = 0.5  # the place of a survey: on the way from a place that was read to the middle of the box
+TURNED_REACH = 1.25  # of turned coordinates that are swept, in half-widths of the box; at most what the box has
+NARROW_REACH = 2.0  # the same of every second sweep, around the base: finer, and so exact
+
+Scalar = Float[Array, ""]
+Vector = Float[Array, " d"]
+Flag = Bool[Array, ""]
+
+
+class Axes(eqx.Module):
+    """The frame in which f is looked at: that of the coordinates until a survey has found another."""
+
+    point: Vector  # of the survey
+    force: Vector  # there
+    matrix: Float[Array, "d d"]  # rows a_i; differences of forces while a survey is under way
+    read: Int[Array, ""]  # readings of the survey
+    turned: Flag
+
+    @staticmethod
+    def blank(q: Vector) -> "Axes":
+        nought = jnp.zeros_like(q)
+        return Axes(nought, nought, jnp.eye(q.size, dtype=q.dtype), jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+
+    def turn(self, v: Vector) -> Vector:
+        """v in the coordinates of the frame."""
+        return self.matrix @ v
+
+    def back(self, z: Vector) -> Vector:
+        return z @ self.matrix
+
+    def opened(self, q: Vector, lower: Vector, upper: Vector, active: Flag) -> "Axes":
+        """A survey around a place between q and the middle of the box, where `active`."""
+        point = q + INWARD * (0.5 * (lower + upper) - q)
+        return replace(self, point=jnp.where(active, point, self.point))
+
+    def target(self, draws: Draws) -> Vector:
+        """Where the survey reads next."""
+        d, dtype = self.point.size, self.point.dtype
+        step = jnp.where(is_row(d, self.read - 1), float(jnp.finfo(dtype).eps) ** (1 / 3), 0.0).astype(dtype)
+        wide = jnp.full_like(self.point, 2.0 * REACH)  # turned coordinates have no bounds of their own
+        place = tentative_place(jnp.zeros_like(wide), self.turn(self.force), draws, -wide, wide)
+        return self.point + jnp.where(self.read > d, self.back(place), step)
+
+    def observed(self, plant: Plant, active: Flag) -> "Axes":
+        """After a reading of the survey, where `active`; the last difference leads to the axes."""
+        d = self.point.size
+        first, row = active & (self.read == 0), is_row(d, self.read - 1)
+        step = jnp.sum(jnp.where(row, plant.q - self.point, 0.0))
+        difference = (plant.g - self.force) / jnp.where(step != 0, step, 1.0)
+        differences = put_row(self.matrix, self.read - 1, difference, active & jnp.any(row))
+        matrix = when(active & (self.read == d), _eigenvectors, differences)
+        return replace(
+            self,
+            force=jnp.where(first, plant.g, self.force),
+            matrix=matrix,
+            read=self.read + active.astype(jnp.int32),
+        )
+
+    def coupling(self, plant: Plant) -> Scalar:
+        """What the last reading of a survey says: see `coupling_of`."""
+        here = plant._replace(q=self.turn(plant.q), g=self.turn(plant.g))
+        return coupling_of(self.turn(self.point), self.turn(self.force), here, jnp.zeros_like(plant.f))
+
+    def settled(self, turned: Flag, active: Flag) -> "Axes":
+        """The survey is over, where `active`: its frame if f is `turned`, else that of the coordinates."""
+        identity = jnp.eye(self.point.size, dtype=self.point.dtype)
+        return replace(
+            self, matrix=jnp.where(active & ~turned, identity, self.matrix), turned=self.turned | (active & turned)
+        )
+
+    def ends(self, base: Vector, lower: Vector, upper: Vector, draws: Vector, narrow: Flag) -> Ends:
+        """Between which the frame's coordinates are swept, each up or down first as `draws` say; the bounds of the box
+        where nothing is turned."""
+        half = 0.5 * (upper - lower)
+        reach = jnp.minimum(jnp.abs(self.matrix) @ half, TURNED_REACH * jnp.max(half))
+        middle = jnp.where(narrow, base, self.turn(0.5 * (lower + upper)))
+        reach = jnp.where(narrow, NARROW_REACH, reach) * jnp.where(draws < 0.5, -1.0, 1.0).astype(base.dtype)
+        pick = lambda turned, plain: jnp.where(self.turned, turned, plain)  # noqa: E731
+        return Ends(pick(middle - reach, lower), pick(middle + reach, upper), self.turned)
+
+
+def _eigenvectors(differences: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    """Rows of eigenvectors of the symmetric part; the identity where a difference was not finite."""
+    sound = jnp.all(jnp.isfinite(differences))
+    symmetric = jnp.where(sound, 0.5 * (differences + differences.T), jnp.eye(len(differences), dtype=differences.dtype))
+    return jnp.linalg.eigh(symmetric)[1].T
