@@ -11,7 +11,9 @@ Departs from the paper: not in it; each reading of a survey is a placement (desi
 from dataclasses import replace
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from ..core import REACH, is_row, put_row, when
@@ -22,6 +24,7 @@ from .sweep import Ends, coupling_of, tentative_place
 MOST_TURNED = 128  # dimension up to which axes are looked for
 INWARD = 0.5  # the place of a survey: on the way from a place that was read to the middle of the box
 TURNED_REACH = 1.25  # of turned coordinates that are swept, in half-widths of the box; at most what the box has
+ROUNDS = 10  # in which each pair of coordinates is rotated once; Jacobi's method converges quadratically
 NARROW_REACH = 2.0  # the same of every second sweep, around the base: finer, and so exact
 
 Scalar = Float[Array, ""]
@@ -70,7 +73,7 @@ class Axes(eqx.Module):
         step = jnp.sum(jnp.where(row, plant.q - self.point, 0.0))
         difference = (plant.g - self.force) / jnp.where(step != 0, step, 1.0)
         differences = put_row(self.matrix, self.read - 1, difference, active & jnp.any(row))
-        matrix = when(active & (self.read == d), _eigenvectors, differences)
+        matrix = when(active & (self.read == d), eigenvectors, differences)
         return replace(
             self,
             force=jnp.where(first, plant.g, self.force),
@@ -101,8 +104,36 @@ class Axes(eqx.Module):
         return Ends(pick(middle - reach, lower), pick(middle + reach, upper), self.turned)
 
 
-def _eigenvectors(differences: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """Rows of eigenvectors of the symmetric part; the identity where a difference was not finite."""
-    sound = jnp.all(jnp.isfinite(differences))
-    symmetric = jnp.where(sound, 0.5 * (differences + differences.T), jnp.eye(len(differences), dtype=differences.dtype))
-    return jnp.linalg.eigh(symmetric)[1].T
+def eigenvectors(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    """Rows of orthonormal eigenvectors of the symmetric part, in no order, by Jacobi's rotations.
+
+    Half as many pairs as there are coordinates are rotated at a time, the k-th of the upper half with the k-th of the
+    lower; then all but the first move on by one place, so that after d - 1 times each has met every other. Plain
+    operations, unlike `eigh`, whose call into LAPACK can't be part of one kernel (see `rollout.ONE_KERNEL`).
+    """
+    d = len(matrix)
+    half = (d + 1) // 2
+    padded = jnp.pad(0.5 * (matrix + matrix.T), (0, 2 * half - d))
+    order = np.arange(2 * half)
+    ring = np.concatenate([order[1:half], order[half:][::-1]])  # down the upper half, back up the lower one
+    onward = order.copy()
+    onward[ring] = np.roll(ring, 1)
+
+    def turned(rows: Float[Array, "n n"], c: Float[Array, " h"], s: Float[Array, " h"]) -> Float[Array, "n n"]:
+        upper, lower = rows[:half], rows[half:]
+        met = jnp.concatenate([c[:, None] * upper - s[:, None] * lower, s[:, None] * upper + c[:, None] * lower])
+        return met[onward]
+
+    def rotated(_: int, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        a, vectors = carry
+        first, second, off = jnp.diag(a)[:half], jnp.diag(a)[half:], jnp.diag(a[:half, half:])
+        slope = (second - first) / jnp.where(off != 0, 2.0 * off, 1.0)
+        t = jnp.where(slope >= 0, 1.0, -1.0) / (jnp.abs(slope) + jnp.sqrt(slope**2 + 1.0))
+        t = jnp.where(off != 0, t, 0.0)
+        c = 1.0 / jnp.sqrt(t**2 + 1.0)
+        s = t * c
+        return turned(turned(a, c, s).T, c, s), turned(vectors, c, s)
+
+    identity = jnp.eye(2 * half, dtype=matrix.dtype)
+    _, vectors = jax.lax.fori_loop(0, ROUNDS * max(2 * half - 1, 1), rotated, (padded, identity))
+    return vectors[:d, :d]
