@@ -10,7 +10,7 @@ from shapeopt.policy import UniversalPolicy
 from shapeopt.policy.base import Plant
 from shapeopt.policy.draws import draw
 from shapeopt.policy.moves import KINDS
-from shapeopt.policy.sweep import Sweep, coupling_of, sweep_length, tentative_place
+from shapeopt.policy.sweep import Course, Sweep, coupling_of, sweep_length, tentative_place
 
 D = 30
 SHIFT = np.random.default_rng(3).uniform(-4.5, 4.5, D)
@@ -28,17 +28,17 @@ def reading(fun, q: jax.Array) -> Plant:
     return Plant(q, jnp.zeros_like(q), f, g, jnp.isfinite(f) & jnp.isfinite(g).all(), -reach, reach, zero)
 
 
-def swept(fun, base: np.ndarray, readings: int) -> tuple[np.ndarray, float, np.ndarray]:
+def swept(fun, base: np.ndarray, readings: int, split: bool = False) -> tuple[np.ndarray, float, np.ndarray]:
     """(lowest places, promise, path) of a sweep."""
     first, yes = reading(fun, jnp.asarray(base)), jnp.ones((), bool)
 
     def go_on(sweep: Sweep, _: None) -> tuple[Sweep, jax.Array]:
-        place = sweep.target(first.q, first.lower, first.upper)
-        return sweep.observed(reading(fun, place), first.q, first.g, yes), place
+        return sweep.observed(reading(fun, sweep.target), yes), sweep.target
 
-    blank = Sweep.blank(first.q).opened(jnp.asarray(float(readings)), yes)
+    course = Course(first.q, first.g, first.lower, first.upper, jnp.asarray(split))
+    blank = Sweep.blank(first.q).opened(course, jnp.asarray(float(readings)), yes)
     sweep, path = jax.lax.scan(go_on, blank, length=readings)
-    lowest, promise = sweep.lowest(first.q, first.g)
+    lowest, promise = sweep.lowest()
     return np.asarray(lowest), float(promise), np.asarray(path)
 
 
@@ -65,22 +65,24 @@ def couplings(fun) -> np.ndarray:
     return np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(0), 20)))
 
 
-@pytest.mark.parametrize("readings", [40, 64, 128])
-def test_every_coordinate_of_a_sum_finds_its_lowest_basin(readings):
-    lowest, _, _ = swept(ripples, START, readings)
+@pytest.mark.parametrize(("readings", "split"), [(40, False), (64, False), (128, False), (128, True), (201, True)])
+def test_every_coordinate_of_a_sum_finds_its_lowest_basin(readings, split):
+    lowest, _, _ = swept(ripples, START, readings, split)
     assert np.abs(lowest - SHIFT).max() < 0.25
 
 
-def test_the_promise_is_the_fall_of_a_quadratic_sum_and_its_bottom_is_exact():
+@pytest.mark.parametrize("split", [False, True])
+def test_the_promise_is_the_fall_of_a_quadratic_sum_and_its_bottom_is_exact(split):
     stiffness = np.geomspace(1e-3, 1e3, D)
     bowl = lambda x: 0.5 * jnp.sum(stiffness * (x - SHIFT) ** 2)  # noqa: E731
-    lowest, promise, _ = swept(bowl, START, 20)
+    lowest, promise, _ = swept(bowl, START, 20, split)
     np.testing.assert_allclose(lowest, SHIFT, atol=1e-9)
     np.testing.assert_allclose(promise, float(bowl(START)), rtol=1e-9)
 
 
-def test_where_nothing_is_lower_the_base_is_kept_and_nothing_is_promised():
-    lowest, promise, _ = swept(ripples, SHIFT, 64)
+@pytest.mark.parametrize("split", [False, True])
+def test_where_nothing_is_lower_the_base_is_kept_and_nothing_is_promised(split):
+    lowest, promise, _ = swept(ripples, SHIFT, 64, split)
     np.testing.assert_allclose(lowest, SHIFT, atol=1e-9)
     assert abs(promise) < 1e-9
 

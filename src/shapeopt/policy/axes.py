@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..core import REACH, is_row, put_row, when
 from .base import Plant
 from .draws import Draws
-from .sweep import Ends, coupling_of, tentative_place
+from .sweep import Course, tentative_place
 
 MOST_TURNED = 128  # dimension up to which axes are looked for
 INWARD = 0.5  # the place of a survey: on the way from a place that was read to the middle of the box
@@ -37,6 +37,7 @@ class Axes(eqx.Module):
 
     point: Vector  # of the survey
     force: Vector  # there
+    move: Vector  # of the turned coordinates, in the test
     matrix: Float[Array, "d d"]  # rows a_i; differences of forces while a survey is under way
     read: Int[Array, ""]  # readings of the survey
     turned: Flag
@@ -44,7 +45,9 @@ class Axes(eqx.Module):
     @staticmethod
     def blank(q: Vector) -> "Axes":
         nought = jnp.zeros_like(q)
-        return Axes(nought, nought, jnp.eye(q.size, dtype=q.dtype), jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+        return Axes(
+            nought, nought, nought, jnp.eye(q.size, dtype=q.dtype), jnp.zeros((), jnp.int32), jnp.zeros((), bool)
+        )
 
     def turn(self, v: Vector) -> Vector:
         """v in the coordinates of the frame."""
@@ -53,18 +56,19 @@ class Axes(eqx.Module):
     def back(self, z: Vector) -> Vector:
         return z @ self.matrix
 
-    def opened(self, q: Vector, lower: Vector, upper: Vector, active: Flag) -> "Axes":
+    def opened(self, q: Vector, lower: Vector, upper: Vector, draws: Draws, active: Flag) -> "Axes":
         """A survey around a place between q and the middle of the box, where `active`."""
         point = q + INWARD * (0.5 * (lower + upper) - q)
-        return replace(self, point=jnp.where(active, point, self.point))
+        wide = jnp.full_like(q, 2.0 * REACH)  # turned coordinates have no bounds of their own
+        move = tentative_place(jnp.zeros_like(q), draws.normal, draws, -wide, wide)
+        return replace(self, point=jnp.where(active, point, self.point), move=jnp.where(active, move, self.move))
 
-    def target(self, draws: Draws) -> Vector:
+    @property
+    def target(self) -> Vector:
         """Where the survey reads next."""
         d, dtype = self.point.size, self.point.dtype
         step = jnp.where(is_row(d, self.read - 1), float(jnp.finfo(dtype).eps) ** (1 / 3), 0.0).astype(dtype)
-        wide = jnp.full_like(self.point, 2.0 * REACH)  # turned coordinates have no bounds of their own
-        place = tentative_place(jnp.zeros_like(wide), self.turn(self.force), draws, -wide, wide)
-        return self.point + jnp.where(self.read > d, self.back(place), step)
+        return self.point + jnp.where(self.read > d, self.back(self.move), step)
 
     def observed(self, plant: Plant, active: Flag) -> "Axes":
         """After a reading of the survey, where `active`; the last difference leads to the axes."""
@@ -81,11 +85,6 @@ class Axes(eqx.Module):
             read=self.read + active.astype(jnp.int32),
         )
 
-    def coupling(self, plant: Plant) -> Scalar:
-        """What the last reading of a survey says: see `coupling_of`."""
-        here = plant._replace(q=self.turn(plant.q), g=self.turn(plant.g))
-        return coupling_of(self.turn(self.point), self.turn(self.force), here, jnp.zeros_like(plant.f))
-
     def settled(self, turned: Flag, active: Flag) -> "Axes":
         """The survey is over, where `active`: its frame if f is `turned`, else that of the coordinates."""
         identity = jnp.eye(self.point.size, dtype=self.point.dtype)
@@ -93,15 +92,16 @@ class Axes(eqx.Module):
             self, matrix=jnp.where(active & ~turned, identity, self.matrix), turned=self.turned | (active & turned)
         )
 
-    def ends(self, base: Vector, lower: Vector, upper: Vector, draws: Vector, narrow: Flag) -> Ends:
-        """Between which the frame's coordinates are swept, each up or down first as `draws` say; the bounds of the box
-        where nothing is turned."""
-        half = 0.5 * (upper - lower)
+    def course(self, base: Vector, base_g: Vector, lower: Vector, upper: Vector, draws: Draws, narrow: Flag) -> Course:
+        """Of a sweep of the frame's coordinates, each up or down first as it is drawn; through the box where nothing is
+        turned."""
+        half, base = 0.5 * (upper - lower), self.turn(base)
         reach = jnp.minimum(jnp.abs(self.matrix) @ half, TURNED_REACH * jnp.max(half))
         middle = jnp.where(narrow, base, self.turn(0.5 * (lower + upper)))
-        reach = jnp.where(narrow, NARROW_REACH, reach) * jnp.where(draws < 0.5, -1.0, 1.0).astype(base.dtype)
+        reach = jnp.where(narrow, NARROW_REACH, reach) * jnp.where(draws.uniform < 0.5, -1.0, 1.0).astype(base.dtype)
         pick = lambda turned, plain: jnp.where(self.turned, turned, plain)  # noqa: E731
-        return Ends(pick(middle - reach, lower), pick(middle + reach, upper), self.turned)
+        ends = pick(middle - reach, lower), pick(middle + reach, upper)
+        return Course(base, self.turn(base_g), *ends, self.turned)
 
 
 def eigenvectors(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:

@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 SAMPLES_FROM = 2**24  # escapes of a run are fewer
-SWEEPS_FROM = 2**30  # so are samples
 GOLDEN = np.uint32(0x9E3779B9)  # 2^32 over the golden ratio: neighbouring counters land far apart
 
 
@@ -47,11 +46,6 @@ def sample_normal(
 ) -> Float[Array, " d"]:
     """The normal numbers of sample number `sample`: those of an escape that no run reaches."""
     return _as_normal(hashed_uniform(words, SAMPLES_FROM + sample, d)).astype(dtype)
-
-
-def sweep_uniform(words: UInt32[Array, " 2"], sweep: Int[Array, ""], d: int) -> Float[Array, " d"]:
-    """The uniform numbers of sweep number `sweep`."""
-    return hashed_uniform(words, SWEEPS_FROM + sweep, d)
 
 
 def hashed_normal(

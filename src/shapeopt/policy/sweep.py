@@ -77,9 +77,12 @@ def coupling_of(base: Vector, base_g: Vector, plant: Plant, sigma: Scalar) -> Sc
     return jnp.where(tells, jnp.sqrt(others / jnp.where(tells, own, 1.0)), jnp.inf)
 
 
-class Ends(NamedTuple):
-    """Where a sweep leads; `split` into two ways from the base, to the upper and to the lower end, or in one round."""
+class Course(NamedTuple):
+    """Where a sweep begins, and where it leads: in one round through the box, or `split` into two ways from the base, to
+    the upper and to the lower end."""
 
+    base: Vector
+    base_g: Vector
     lower: Vector
     upper: Vector
     split: Flag
@@ -97,14 +100,15 @@ class Profile(eqx.Module):
 
 
 class Sweep(eqx.Module):
-    """A sweep under way, and what the profiles show so far."""
+    """A sweep under way, and what the profiles show so far; all in the frame in which f is taken for a sum."""
 
+    course: Course
     q: Vector  # the last reading of the path
     g: Vector
     height: Vector  # F since the part began
-    wrapped: Bool[Array, " d"]  # whether the coordinate went on from the lower end
+    wrapped: Bool[Array, " d"]  # whether the coordinate is on the second part
     first: Profile  # from the base to the upper end
-    second: Profile  # from the lower end to the base
+    second: Profile  # from the lower end to the base, or from the base to the lower end
     steps: Scalar
     length: Scalar
     promise: Scalar  # fall of f that the lowest places promise; known at the end
@@ -113,80 +117,81 @@ class Sweep(eqx.Module):
 
     @staticmethod
     def blank(q: Vector) -> "Sweep":
-        nought, zero = jnp.zeros_like(q), jnp.zeros((), q.dtype)
-        none = Profile(nought, q)
-        none_yet = jnp.zeros((), jnp.int32)
-        return Sweep(q, nought, nought, jnp.zeros(q.shape, bool), none, none, zero, zero, zero, none_yet, none_yet)
+        nought, no, zero, none = (
+            jnp.zeros_like(q),
+            jnp.zeros((), bool),
+            jnp.zeros((), q.dtype),
+            jnp.zeros((), jnp.int32),
+        )
+        course, nowhere = Course(q, nought, nought, nought, no), Profile(nought, q)
+        wrapped = jnp.zeros(q.shape, bool)
+        return Sweep(course, q, nought, nought, wrapped, nowhere, nowhere, zero, zero, zero, none, none)
 
-    def opened(self, length: Scalar, active: Flag) -> "Sweep":
-        """A new sweep, where `active`; its first reading sets what is kept per coordinate."""
-        return replace(
+    def opened(self, course: Course, length: Scalar, active: Flag) -> "Sweep":
+        """A new sweep, where `active`, with the base as the reading before its first."""
+        base, nought = course.base, jnp.zeros_like(course.base)
+        new = replace(
             self,
-            steps=jnp.where(active, 0.0, self.steps),
-            length=jnp.where(active, length, self.length),
-            count=self.count + active.astype(jnp.int32),
+            course=course,
+            q=base,
+            g=course.base_g,
+            height=nought,
+            wrapped=jnp.zeros_like(self.wrapped),
+            first=Profile(nought, base),
+            second=Profile(jnp.full_like(base, jnp.inf), base),
+            steps=jnp.zeros_like(self.steps),
+            length=length.astype(self.length.dtype),
+            count=self.count + 1,
         )
+        return _where(active, new, self)
 
-    def target(self, base: Vector, ends: Ends) -> Vector:
+    @property
+    def target(self) -> Vector:
         """Where the next reading of the path is."""
-        return self._next(base, ends)[0]
+        return self._next()[0]
 
-    def _next(self, base: Vector, ends: Ends) -> tuple[Vector, Bool[Array, " d"]]:
+    def _next(self) -> tuple[Vector, Bool[Array, " d"]]:
         """That place, and for which coordinates it is on the second part of the path."""
-        width, step, half = ends.upper - ends.lower, self.steps + 1.0, jnp.ceil(0.5 * self.length)
-        ahead, second = base + width * step / (self.length + 1.0), step > half
-        share = jnp.where(second, step - half, step) / half
-        way = base + share * (jnp.where(second, ends.lower, ends.upper) - base)
-        beyond = ahead > ends.upper
-        round_trip = jnp.where(beyond, ahead - width, ahead)
-        return jnp.where(ends.split, way, round_trip), jnp.where(ends.split, second, beyond)
+        (base, _, lower, upper, split), step, half = self.course, self.steps + 1.0, jnp.ceil(0.5 * self.length)
+        ahead, second = base + (upper - lower) * step / (self.length + 1.0), step > half
+        way = base + jnp.where(second, step - half, step) / half * (jnp.where(second, lower, upper) - base)
+        beyond = ahead > upper
+        round_trip = jnp.where(beyond, ahead - (upper - lower), ahead)
+        return jnp.where(split, way, round_trip), jnp.where(split, second, beyond)
 
-    def observed(self, plant: Plant, base: Vector, base_g: Vector, ends: Ends, active: Flag) -> "Sweep":
+    def observed(self, plant: Plant, active: Flag) -> "Sweep":
         """After a reading on the path, where `active`; one that is not finite is passed over."""
-        begun = self._begun(base, base_g)
-        wraps = self._next(base, ends)[1] & ~begun.wrapped
-        begun = begun._at(base, base_g, wraps & ends.split)
-        breaks = wraps & ~ends.split
-        height = jnp.where(breaks, 0.0, begun.height + 0.5 * (begun.g + plant.g) * (plant.q - begun.q))
-        low, place = begun._lowest_between(plant.q, plant.g, height, ~breaks)
-        wrapped = begun.wrapped | wraps
-        first, second = (
-            part.with_candidate(low, place, here) for part, here in ((begun.first, ~wrapped), (begun.second, wrapped))
+        course, wrapped = self.course, self._next()[1]
+        afresh = wrapped & ~self.wrapped  # the second part begins: here, or at the base
+        last = replace(
+            self,
+            q=jnp.where(afresh, jnp.where(course.split, course.base, plant.q), self.q),
+            g=jnp.where(afresh, jnp.where(course.split, course.base_g, plant.g), self.g),
+            height=jnp.where(afresh, 0.0, self.height),
         )
-        read = replace(begun, q=plant.q, g=plant.g, height=height, wrapped=wrapped, first=first, second=second)
-        new = jax.tree.map(lambda a, b: a if a is b else jnp.where(plant.finite, a, b), read, begun)
-        new = jax.tree.map(lambda a, b: a if a is b else jnp.where(active, a, b), new, self)
-        return replace(new, steps=self.steps + active.astype(self.steps.dtype))
+        height = last.height + 0.5 * (last.g + plant.g) * (plant.q - last.q)
+        low, place = last._lowest_between(plant.q, plant.g, height)
+        first = self.first.with_candidate(low, place, ~wrapped)
+        second = self.second.with_candidate(low, place, wrapped)
+        new = replace(self, q=plant.q, g=plant.g, height=height, wrapped=wrapped, first=first, second=second)
+        return replace(_where(active & plant.finite, new, self), steps=self.steps + active.astype(self.steps.dtype))
 
-    def _begun(self, base: Vector, base_g: Vector) -> "Sweep":
-        """With the base as the reading before the first."""
-        opening, nought = self.steps == 0, jnp.zeros_like(base)
-        pick = lambda new, old: jnp.where(opening, new, old)  # noqa: E731
-        return replace(
-            self._at(base, base_g, opening),
-            wrapped=~opening & self.wrapped,
-            first=Profile(pick(nought, self.first.low), pick(base, self.first.place)),
-            second=Profile(pick(jnp.inf, self.second.low), pick(base, self.second.place)),
-        )
-
-    def _at(self, base: Vector, base_g: Vector, active: Bool[Array, "..."]) -> "Sweep":
-        """With the base as the last reading, where `active`."""
-        pick = lambda new, old: jnp.where(active, new, old)  # noqa: E731
-        return replace(self, q=pick(base, self.q), g=pick(base_g, self.g), height=pick(0.0, self.height))
-
-    def lowest(self, base: Vector, base_g: Vector, ends: Ends) -> tuple[Vector, Scalar]:
+    def lowest(self) -> tuple[Vector, Scalar]:
         """Where every coordinate is lowest, the base itself where nothing is lower, and the fall of f if f is a sum."""
+        base, base_g, _, _, split = self.course
         end = self.height + 0.5 * (self.g + base_g) * (base - self.q)  # a round ends where it began
-        closes = self.wrapped & ~ends.split
-        second = self.second.with_candidate(*self._lowest_between(base, base_g, end, closes), closes)
-        low = second.low - jnp.where(ends.split, 0.0, end)
+        closed = self.second.with_candidate(*self._lowest_between(base, base_g, end), self.wrapped & ~split)
+        low = closed.low - jnp.where(split, 0.0, end)
         better = self.wrapped & (low < self.first.low)
-        return jnp.where(better, second.place, self.first.place), -jnp.sum(jnp.where(better, low, self.first.low))
+        return jnp.where(better, closed.place, self.first.place), -jnp.sum(jnp.where(better, low, self.first.low))
 
-    def _lowest_between(self, q: Vector, g: Vector, height: Vector, joined: Bool[Array, " d"]) -> tuple[Vector, Vector]:
+    def _lowest_between(self, q: Vector, g: Vector, height: Vector) -> tuple[Vector, Vector]:
         """(height, place) of the bottom between the last reading and (q, g), if there is one, else of q itself."""
-        way = q - self.q  # back, perhaps, in turned axes
-        between = joined & (self.g * way < 0) & (g * way > 0)
-        share = self.g / jnp.where(between, self.g - g, 1.0)
-        step = share * way
+        way = q - self.q
+        between = (self.g * way < 0) & (g * way > 0)
+        step = self.g / jnp.where(between, self.g - g, 1.0) * way
         return jnp.where(between, self.height + 0.5 * self.g * step, height), jnp.where(between, self.q + step, q)
+
+
+def _where(condition: Flag, new: Sweep, old: Sweep) -> Sweep:
+    return jax.tree.map(lambda a, b: a if a is b else jnp.where(condition, a, b), new, old)

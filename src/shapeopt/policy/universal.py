@@ -20,7 +20,7 @@ from ..events import Signals, StageAction
 from ..memory import Archive
 from .axes import MOST_TURNED, Axes
 from .base import AbstractProvidentPolicy, Drive, Plant
-from .draws import draw, sample_normal, sweep_uniform
+from .draws import Draws, draw, sample_normal
 from .drift import Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
@@ -41,7 +41,7 @@ from .route import (
     untested,
 )
 from .sampling import NOISY_STEP, SAMPLE_SHARE, SAMPLE_STEP, SETTLED_STEP, VALUES_SHARE, Sampler
-from .sweep import Ends, Sweep, coupling_of, sweep_length, tentative_place
+from .sweep import Course, Sweep, coupling_of, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, run_features
 
 Scalar = Float[Array, ""]
@@ -174,9 +174,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         surveying = sweeping | (escaped & (state.kind < 0))  # from the base, which must stay where it is
         lower = is_noisy(state) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
-        base, ends = _swept_frame(state, state.sweep, plant)
-        turned = plant._replace(q=_turn(state, plant.q), g=_turn(state, plant.g))
-        sweep = state.sweep.observed(turned, base, _turn(state, state.base_g), ends, sweeping)
+        sweep = state.sweep.observed(_turned(state, plant), sweeping)
         axes = state.axes and state.axes.observed(plant, _surveys(state, action))
         sampler = state.sampler
         if sampler is not None:
@@ -217,19 +215,18 @@ class UniversalPolicy(AbstractProvidentPolicy):
         length = jnp.maximum(SETTLE_LEAST, share * state.readings * jnp.exp(state.advice.log_settle_length))
         drift = state.drift.opened(jnp.floor(length).astype(plant.q.dtype), go.settles).observed(plant, go.settles)
 
-        sweep = state.sweep.opened(sweep_length(state.readings), go.sweeps)
-        base, ends = _swept_frame(state, sweep, plant)
-        lowest, promise = sweep.lowest(base, _turn(state, state.base_g), ends)
-        sweep = replace(sweep, promise=jnp.where(go.lowers, promise, sweep.promise))
+        lowest, promise = state.sweep.lowest()
+        sweep = replace(state.sweep, promise=jnp.where(go.lowers, promise, state.sweep.promise))
         lower, upper = _searched(state, plant)
         draws = draw(state.key, state.escapes, plant.q.size, len(KINDS), plant.q.dtype)  # those of `leave`: made once
         anchor = jnp.where(go.moves, state.base, plant.q)
         anchor = jnp.where(go.tests, tentative_place(state.base, state.base_g, draws, lower, upper), anchor)
-        anchor = jnp.where(go.sweeps, _next_swept(state, sweep, plant), anchor)
-        anchor = jnp.where(go.lowers, jnp.clip(_turn_back(state, lowest), lower, upper), anchor)
+        sweep = sweep.opened(_course(state, plant, draws), sweep_length(state.readings), go.sweeps)
+        swept = jnp.where(go.sweeps, sweep.target, lowest)
+        anchor = jnp.where(go.sweeps | go.lowers, _turned_back(state, swept, plant), anchor)
         axes = state.axes
         if axes is not None:
-            axes = axes.opened(plant.q, lower, upper, go.turns)
+            axes = axes.opened(plant.q, lower, upper, draws, go.turns)
             anchor = jnp.where(go.turns, axes.point, anchor)
         sampler = state.sampler
         if sampler is not None:
@@ -249,12 +246,15 @@ class UniversalPolicy(AbstractProvidentPolicy):
     def _surveyed(self, state: UniversalState, plant: Plant, came: Arrival) -> UniversalState:
         """What the first reading, the first basin so far, the base read again, the test and the end of a sweep say."""
         starts, again, line = came.opens & plant.finite, came.checked & plant.finite, state.line
-        coupling = coupling_of(state.base, state.base_g, plant, state.sigma)
-        coupling, axes = jnp.where(came.tested, coupling, state.coupling), state.axes
-        if axes is not None:
-            found = axes.coupling(plant)
-            turned = came.turned & (found < most_coupled(plant.q.size, turned=True))
-            coupling, axes = jnp.where(turned, found, coupling), axes.settled(turned, came.turned)
+        found, axes = came.tested, state.axes
+        if axes is None:
+            coupling = coupling_of(state.base, state.base_g, plant, state.sigma)
+        else:
+            place = jnp.where(came.turned, axes.point, state.base)
+            force = jnp.where(came.turned, axes.force, state.base_g)
+            coupling = coupling_of(axes.turn(place), axes.turn(force), _turned(state, plant), state.sigma)
+            turned = came.turned & (coupling < most_coupled(plant.q.size, turned=True))
+            found, axes = found | turned, axes.settled(turned, came.turned)
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
         kept = state.base_f - plant.f > KEPT * state.sweep.promise + unseen
         later = came.lowered & (state.escapes > 0)  # the first sweep may start too high to be exact
@@ -273,7 +273,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             readings=self._readings_left(state, plant, came),
             sweep=sweep,
             axes=axes,
-            coupling=jnp.where(barren, jnp.inf, coupling),
+            coupling=jnp.where(barren, jnp.inf, jnp.where(found, coupling, state.coupling)),
             credit=state.credit.paid(jnp.asarray(SWEEP), kept, later),
         )
 
@@ -289,12 +289,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
         line, settling = state.line, action.mode == Mode.SETTLE
         placed = action.mode == Mode.ESCAPE
         back = placed | (~settling & ~line.accepted)
-        path = _next_swept(state, state.sweep, plant)
+        path = _turned_back(state, state.sweep.target, plant)
         target = jnp.where(placed, jnp.where(state.kind == SWEEP, path, action.anchor), line.target)
         if state.axes is not None:
-            draws = draw(state.key, state.escapes, plant.q.size, len(KINDS), plant.q.dtype)
-            place = jnp.clip(state.axes.target(draws), *_searched(state, plant))
-            target = jnp.where(_surveys(state, action), place, target)
+            target = jnp.where(_surveys(state, action), state.axes.target, target)
         if state.sampler is not None:
             target = jnp.where(_samples(state, action), _next_sample(state, state.sampler, plant), target)
         kappa = _stiffness(plant.g)
@@ -357,8 +355,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         anchor = jnp.where(go.tests, tentative_place(state.base, state.base_g, draws, lower, upper), anchor)
         anchor = jnp.where(go.checks, state.base, anchor)
         length = sweep_length(state.readings)
-        sweep, sampler = state.sweep.opened(length, go.sweeps), state.sampler
-        anchor = jnp.where(go.sweeps, _next_swept(state, sweep, plant), anchor)
+        sweep, sampler = state.sweep.opened(_course(state, plant, draws), length, go.sweeps), state.sampler
+        anchor = jnp.where(go.sweeps, _turned_back(state, sweep.target, plant), anchor)
         if sampler is not None:
             step = jnp.where(is_noisy(state), SETTLED_STEP, SAMPLE_STEP).astype(plant.q.dtype)
             sampler = sampler.opened(state.base, step, go.samples)
@@ -420,26 +418,22 @@ def _surveys(state: UniversalState, action: StageAction) -> Flag:
     return (action.mode == Mode.ESCAPE) & (state.kind == Station.SURVEY)
 
 
-def _turn(state: UniversalState, v: Float[Array, " d"]) -> Float[Array, " d"]:
-    return v if state.axes is None else state.axes.turn(v)
+def _turned(state: UniversalState, plant: Plant) -> Plant:
+    """The plant in the frame in which f is taken for a sum."""
+    return plant if state.axes is None else plant._replace(q=state.axes.turn(plant.q), g=state.axes.turn(plant.g))
 
 
-def _turn_back(state: UniversalState, z: Float[Array, " d"]) -> Float[Array, " d"]:
-    return z if state.axes is None else state.axes.back(z)
+def _turned_back(state: UniversalState, z: Float[Array, " d"], plant: Plant) -> Float[Array, " d"]:
+    """A place in that frame as one in the box."""
+    return jnp.clip(z if state.axes is None else state.axes.back(z), *_searched(state, plant))
 
 
-def _swept_frame(state: UniversalState, sweep: Sweep, plant: Plant) -> tuple[Float[Array, " d"], Ends]:
-    """The base in the frame in which f is a sum, and the ends of a sweep there: every second one is narrow."""
+def _course(state: UniversalState, plant: Plant, draws: Draws) -> Course:
+    """Where the next sweep leads; in turned axes every second one is narrow."""
     box = _searched(state, plant)
     if state.axes is None:
-        return state.base, Ends(*box, split=jnp.zeros((), bool))
-    base, draws = state.axes.turn(state.base), sweep_uniform(state.key, sweep.count, plant.q.size)
-    return base, state.axes.ends(base, *box, draws, narrow=sweep.count % 2 == 0)
-
-
-def _next_swept(state: UniversalState, sweep: Sweep, plant: Plant) -> Float[Array, " d"]:
-    """Where a sweep reads next."""
-    return jnp.clip(_turn_back(state, sweep.target(*_swept_frame(state, sweep, plant))), *_searched(state, plant))
+        return Course(state.base, state.base_g, *box, split=jnp.zeros((), bool))
+    return state.axes.course(state.base, state.base_g, *box, draws, narrow=state.sweep.count % 2 == 1)
 
 
 def _next_sample(state: UniversalState, sampler: Sampler, plant: Plant) -> Float[Array, " d"]:
