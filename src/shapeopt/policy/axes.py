@@ -40,21 +40,19 @@ class Axes(eqx.Module):
     move: Vector  # of the turned coordinates, in the test
     matrix: Float[Array, "d d"]  # rows a_i; differences of forces while a survey is under way
     read: Int[Array, ""]  # readings of the survey
-    turned: Flag
+    turned: Flag  # whether the frame is that of `matrix`
 
     @staticmethod
     def blank(q: Vector) -> "Axes":
-        nought = jnp.zeros_like(q)
-        return Axes(
-            nought, nought, nought, jnp.eye(q.size, dtype=q.dtype), jnp.zeros((), jnp.int32), jnp.zeros((), bool)
-        )
+        nought, matrix = jnp.zeros_like(q), jnp.zeros((q.size, q.size), q.dtype)
+        return Axes(nought, nought, nought, matrix, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
 
-    def turn(self, v: Vector) -> Vector:
-        """v in the coordinates of the frame."""
-        return self.matrix @ v
+    def turn(self, *vectors: Vector) -> Float[Array, "n d"]:
+        """Vectors in the coordinates of the frame, one a row."""
+        return when(self.turned, lambda rows: rows @ self.matrix.T, jnp.stack(vectors))
 
     def back(self, z: Vector) -> Vector:
-        return z @ self.matrix
+        return when(self.turned, lambda z: z @ self.matrix, z)
 
     def opened(self, q: Vector, lower: Vector, upper: Vector, draws: Draws, active: Flag) -> "Axes":
         """A survey around a place between q and the middle of the box, where `active`."""
@@ -72,36 +70,37 @@ class Axes(eqx.Module):
 
     def observed(self, plant: Plant, active: Flag) -> "Axes":
         """After a reading of the survey, where `active`; the last difference leads to the axes."""
-        d = self.point.size
-        first, row = active & (self.read == 0), is_row(d, self.read - 1)
-        step = jnp.sum(jnp.where(row, plant.q - self.point, 0.0))
-        difference = (plant.g - self.force) / jnp.where(step != 0, step, 1.0)
-        differences = put_row(self.matrix, self.read - 1, difference, active & jnp.any(row))
-        matrix = when(active & (self.read == d), eigenvectors, differences)
+        last = active & (self.read == self.point.size)
+        matrix = when(active & (self.read > 0), lambda rows: self._with_difference(rows, plant), self.matrix)
         return replace(
             self,
-            force=jnp.where(first, plant.g, self.force),
-            matrix=matrix,
+            force=jnp.where(active & (self.read == 0), plant.g, self.force),
+            matrix=when(last, eigenvectors, matrix),
             read=self.read + active.astype(jnp.int32),
+            turned=self.turned | last,
         )
 
-    def settled(self, turned: Flag, active: Flag) -> "Axes":
-        """The survey is over, where `active`: its frame if f is `turned`, else that of the coordinates."""
-        identity = jnp.eye(self.point.size, dtype=self.point.dtype)
-        return replace(
-            self, matrix=jnp.where(active & ~turned, identity, self.matrix), turned=self.turned | (active & turned)
-        )
+    def _with_difference(self, rows: Float[Array, "d d"], plant: Plant) -> Float[Array, "d d"]:
+        row = is_row(len(rows), self.read - 1)
+        step = jnp.sum(jnp.where(row, plant.q - self.point, 0.0))
+        difference = (plant.g - self.force) / jnp.where(step != 0, step, 1.0)
+        return put_row(rows, self.read - 1, difference, jnp.any(row))
 
-    def course(self, base: Vector, base_g: Vector, lower: Vector, upper: Vector, draws: Draws, narrow: Flag) -> Course:
-        """Of a sweep of the frame's coordinates, each up or down first as it is drawn; through the box where nothing is
-        turned."""
-        half, base = 0.5 * (upper - lower), self.turn(base)
-        reach = jnp.minimum(jnp.abs(self.matrix) @ half, TURNED_REACH * jnp.max(half))
-        middle = jnp.where(narrow, base, self.turn(0.5 * (lower + upper)))
-        reach = jnp.where(narrow, NARROW_REACH, reach) * jnp.where(draws.uniform < 0.5, -1.0, 1.0).astype(base.dtype)
-        pick = lambda turned, plain: jnp.where(self.turned, turned, plain)  # noqa: E731
-        ends = pick(middle - reach, lower), pick(middle + reach, upper)
-        return Course(base, self.turn(base_g), *ends, self.turned)
+    def course(self, straight: Course, draws: Draws, narrow: Flag) -> Course:
+        """Of a sweep that would lead `straight` through the box: turned, each coordinate is up or down first as it is
+        drawn."""
+
+        def turned(straight: Course) -> Course:
+            half, middle = 0.5 * (straight.upper - straight.lower), 0.5 * (straight.upper + straight.lower)
+            base, base_g, middle = self.turn(straight.base, straight.base_g, middle)
+            reach = jnp.minimum(jnp.abs(self.matrix) @ half, TURNED_REACH * jnp.max(half))
+            reach = jnp.where(narrow, NARROW_REACH, reach) * jnp.where(draws.uniform < 0.5, -1.0, 1.0).astype(
+                base.dtype
+            )
+            middle = jnp.where(narrow, base, middle)
+            return Course(base, base_g, middle - reach, middle + reach, jnp.ones((), bool))
+
+        return when(self.turned, turned, straight)
 
 
 def eigenvectors(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:

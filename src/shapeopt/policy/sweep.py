@@ -78,8 +78,8 @@ def coupling_of(base: Vector, base_g: Vector, plant: Plant, sigma: Scalar) -> Sc
 
 
 class Course(NamedTuple):
-    """Where a sweep begins, and where it leads: in one round through the box, or `split` into two ways from the base, to
-    the upper and to the lower end."""
+    """Where a sweep begins, and where it leads: in one round through the box, or `split` into two ways from the base,
+    to the upper and to the lower end."""
 
     base: Vector
     base_g: Vector

@@ -252,9 +252,9 @@ class UniversalPolicy(AbstractProvidentPolicy):
         else:
             place = jnp.where(came.turned, axes.point, state.base)
             force = jnp.where(came.turned, axes.force, state.base_g)
-            coupling = coupling_of(axes.turn(place), axes.turn(force), _turned(state, plant), state.sigma)
+            coupling = coupling_of(*axes.turn(place, force), _turned(state, plant), state.sigma)
             turned = came.turned & (coupling < most_coupled(plant.q.size, turned=True))
-            found, axes = found | turned, axes.settled(turned, came.turned)
+            found, axes = found | turned, replace(axes, turned=axes.turned & (turned | ~came.turned))
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
         kept = state.base_f - plant.f > KEPT * state.sweep.promise + unseen
         later = came.lowered & (state.escapes > 0)  # the first sweep may start too high to be exact
@@ -420,7 +420,10 @@ def _surveys(state: UniversalState, action: StageAction) -> Flag:
 
 def _turned(state: UniversalState, plant: Plant) -> Plant:
     """The plant in the frame in which f is taken for a sum."""
-    return plant if state.axes is None else plant._replace(q=state.axes.turn(plant.q), g=state.axes.turn(plant.g))
+    if state.axes is None:
+        return plant
+    q, g = state.axes.turn(plant.q, plant.g)
+    return plant._replace(q=q, g=g)
 
 
 def _turned_back(state: UniversalState, z: Float[Array, " d"], plant: Plant) -> Float[Array, " d"]:
@@ -430,10 +433,10 @@ def _turned_back(state: UniversalState, z: Float[Array, " d"], plant: Plant) -> 
 
 def _course(state: UniversalState, plant: Plant, draws: Draws) -> Course:
     """Where the next sweep leads; in turned axes every second one is narrow."""
-    box = _searched(state, plant)
+    straight = Course(state.base, state.base_g, *_searched(state, plant), split=jnp.zeros((), bool))
     if state.axes is None:
-        return Course(state.base, state.base_g, *box, split=jnp.zeros((), bool))
-    return state.axes.course(state.base, state.base_g, *box, draws, narrow=state.sweep.count % 2 == 1)
+        return straight
+    return state.axes.course(straight, draws, narrow=state.sweep.count % 2 == 1)
 
 
 def _next_sample(state: UniversalState, sampler: Sampler, plant: Plant) -> Float[Array, " d"]:
