@@ -33,7 +33,7 @@ def swept(fun, base: np.ndarray, readings: int, split: bool = False) -> tuple[np
     first, yes = reading(fun, jnp.asarray(base)), jnp.ones((), bool)
 
     def go_on(sweep: Sweep, _: None) -> tuple[Sweep, jax.Array]:
-        return sweep.observed(reading(fun, sweep.target), yes), sweep.target
+        return sweep.observed(reading(fun, sweep.target)), sweep.target
 
     course = Course(first.q, first.g, first.lower, first.upper, jnp.asarray(split))
     blank = Sweep.blank(first.q).opened(course, jnp.asarray(float(readings)), yes)

@@ -91,10 +91,10 @@ class Sampler(eqx.Module):
     def done(self) -> Bool[Array, ""]:
         return self.step < self.fine
 
-    def observed(self, plant: Plant, base_f: Scalar, active: Bool[Array, ""]) -> "Sampler":
-        """After a reading, where `active`; the last of a generation moves the mean. Roughness is above `base_f`."""
+    def observed(self, plant: Plant, base_f: Scalar) -> "Sampler":
+        """After a reading; the last of a generation moves the mean. Roughness is above `base_f`."""
         size, d = self.points.shape
-        row = is_row(size, self.read % size) & active
+        row = is_row(size, self.read % size)
         points = jnp.where(row[:, None], plant.q, self.points)
         values = jnp.where(row, plant.f, self.values)
         weights, rate, damping = _rates(d, size, d if self.force is None else min(d, FORCES_DIMENSION))
@@ -104,14 +104,13 @@ class Sampler(eqx.Module):
         y = (weight @ points - self.mean) / self.step
         force = self.force
         if force is not None:
-            force = jnp.where(self.read % size == 0, 0.0, force)
-            force = jnp.where(active, force + plant.g / size, force)
+            force = jnp.where(self.read % size == 0, 0.0, force) + plant.g / size
             norm = jnp.linalg.norm(force)
             y = (y - force * (math.sqrt(d / mass) / jnp.where(norm > 0, norm, 1.0))) / math.sqrt(2.0)
         path = (1.0 - rate) * self.path + math.sqrt(rate * (2.0 - rate) * mass) * y
         length = jnp.linalg.norm(path) / (math.sqrt(d) * (1.0 - 1.0 / (4.0 * d) + 1.0 / (21.0 * d**2)))
         step = self.step * jnp.exp(jnp.minimum(rate / damping * (length - 1.0), 1.0))
-        whole = active & (self.read % size == size - 1)
+        whole = self.read % size == size - 1
         rough = whole & (self.read == size - 1) & _is_rough(values - base_f)
         return replace(
             self,
@@ -121,7 +120,7 @@ class Sampler(eqx.Module):
             points=points,
             values=values,
             force=force,
-            read=self.read + active.astype(jnp.int32),
+            read=self.read + 1,
         )
 
 

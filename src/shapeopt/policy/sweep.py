@@ -159,8 +159,8 @@ class Sweep(eqx.Module):
         round_trip = jnp.where(beyond, ahead - (upper - lower), ahead)
         return jnp.where(split, way, round_trip), jnp.where(split, second, beyond)
 
-    def observed(self, plant: Plant, active: Flag) -> "Sweep":
-        """After a reading on the path, where `active`; one that is not finite is passed over."""
+    def observed(self, plant: Plant) -> "Sweep":
+        """After a reading on the path; one that is not finite is passed over."""
         course, wrapped = self.course, self._next()[1]
         afresh = wrapped & ~self.wrapped  # the second part begins: here, or at the base
         last = replace(
@@ -174,7 +174,7 @@ class Sweep(eqx.Module):
         first = self.first.with_candidate(low, place, ~wrapped)
         second = self.second.with_candidate(low, place, wrapped)
         new = replace(self, q=plant.q, g=plant.g, height=height, wrapped=wrapped, first=first, second=second)
-        return replace(_where(active & plant.finite, new, self), steps=self.steps + active.astype(self.steps.dtype))
+        return replace(_where(plant.finite, new, self), steps=self.steps + 1.0)
 
     def lowest(self) -> tuple[Vector, Scalar]:
         """Where every coordinate is lowest, the base itself where nothing is lower, and the fall of f if f is a sum."""

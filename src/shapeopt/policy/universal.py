@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..core import REACH, Cause, Mode
+from ..core import REACH, Cause, Mode, when
 from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPotential, StepResult, Structure
 from ..events import Signals, StageAction
 from ..memory import Archive
@@ -174,12 +174,12 @@ class UniversalPolicy(AbstractProvidentPolicy):
         surveying = sweeping | (escaped & (state.kind < 0))  # from the base, which must stay where it is
         lower = is_noisy(state) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
         same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
-        sweep = state.sweep.observed(_turned(state, plant), sweeping)
+        sweep = when(sweeping, lambda sweep: sweep.observed(_turned(state, plant)), state.sweep)
         axes = state.axes and state.axes.observed(plant, _surveys(state, action))
         sampler = state.sampler
         if sampler is not None:
             floor = jnp.where(is_noisy(state), jnp.inf, state.base_f)  # noise makes values differ by itself
-            sampler = sampler.observed(plant, floor, _samples(state, action))
+            sampler = when(_samples(state, action), lambda old: old.observed(plant, floor), sampler)
         return replace(
             state,
             line=line,
@@ -252,7 +252,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         else:
             place = jnp.where(came.turned, axes.point, state.base)
             force = jnp.where(came.turned, axes.force, state.base_g)
-            coupling = coupling_of(*axes.turn(place, force), _turned(state, plant), state.sigma)
+            place, force = axes.turn(place, force)
+            coupling = coupling_of(place, force, _turned(state, plant), state.sigma)
             turned = came.turned & (coupling < most_coupled(plant.q.size, turned=True))
             found, axes = found | turned, replace(axes, turned=axes.turned & (turned | ~came.turned))
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
