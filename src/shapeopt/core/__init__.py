@@ -3,6 +3,7 @@
 from .box import REACH, Box
 from .codes import STATUS_MESSAGES, Cause, Mode, Status
 from .contract import AbstractOptimizer, Reading
+from .gated import when
 from .rows import is_row, put_row
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "Status",
     "is_row",
     "put_row",
+    "when",
 ]

@@ -2,7 +2,8 @@
 
 The first basin leads to the test for a sum when it has had its share of the readings, by a second reading of the base
 where forces do not fit the values; the test to a sweep or back; a sweep to the lowest place of each coordinate; a basin
-that was small, or that noise was settled in, to sampling, once; sampling to its mean. Every other escape leads to
+that was small, or that noise was settled in, to sampling, once; sampling to its mean; every basin, where f is a sum
+over pairs of bodies, to a lower one of a model of them. Every other escape leads to
 refining, or to settling where forces are noisy, and every other basin to an escape that is drawn.
 """
 
@@ -50,6 +51,7 @@ class Arrival(NamedTuple):
     checked: Flag
     sampled: Flag
     rests: Flag  # at the mean that sampling led to
+    modelled: Flag  # at a place found in a model of bodies
     swept: Flag
     returns: Flag  # at the base, to settle there again
     clocked: Flag  # the first basin has had its share
@@ -76,18 +78,20 @@ class Going(NamedTuple):
     returns: Flag
     samples: Flag
     rests: Flag
+    models: Flag
     settles: Flag
     resumes: Flag  # the first basin goes on
 
     @property
     def moves(self) -> Flag:
         """Whether it is one of the placements above."""
-        return self.checks | self.tests | self.sweeps | self.lowers | self.returns | self.samples | self.rests
+        near = self.checks | self.tests | self.lowers | self.returns | self.rests
+        return near | self.sweeps | self.samples | self.models
 
     def kind(self, drawn: Int[Array, ""], values: bool) -> Int[Array, ""]:
         """The kind of the move, or `drawn`; where readings are values alone, the mean is where forces begin."""
         rest = Station.OPENING if values else Station.MEAN
-        codes = (Station.CHECK, Station.TEST, SWEEP, Station.LOWEST, SETTLE, Station.SAMPLE, rest)
+        codes = (Station.CHECK, Station.TEST, SWEEP, Station.LOWEST, SETTLE, Station.SAMPLE, rest, Station.MODELLED)
         for chosen, code in zip(self, codes, strict=False):
             drawn = jnp.where(chosen, code, drawn)
         return drawn
@@ -105,7 +109,7 @@ def route(state: UniversalState, plant: Plant, came: Arrival, noise_told: bool) 
     first = jnp.where(noisy, is_rippled(state, plant) & falls_plainly(state), came.tested & (state.escapes > 0))
     samples = (came.tested | came.checked) & first & ~(tests | sweeps) & may_sample(state, plant)
     returns = noisy & came.surveyed & ~(better | tests | sweeps | samples)
-    go = Going(checks, tests, sweeps, came.swept, returns, samples, came.sampled, nowhere, nowhere)
+    go = Going(checks, tests, sweeps, came.swept, returns, samples, came.sampled, nowhere, nowhere, nowhere)
     settles = came.escaped & noisy & plant.finite & ~go.moves
     resumes = came.surveyed & (state.escapes == 0) & ~(better | go.moves | settles)
     return go._replace(settles=settles, resumes=resumes)
@@ -116,11 +120,13 @@ def depart(state: UniversalState, plant: Plant, cause: Int[Array, ""], kind: Int
     line, nowhere = state.line, jnp.zeros((), bool)
     unseen = ROUND_OFF * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
     stalled = (cause == Cause.STALL) & (line.promise > 100.0 * unseen)
-    checks = stalled & (state.sigma < 0) & (line.mismatch > MISMATCH)
-    tests = ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN) & jnp.isfinite(state.base_f)
-    samples = ~(tests | checks) & may_sample(state, plant)
-    sweeps = ~(tests | checks | samples) & (kind == SWEEP)
-    return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, nowhere, nowhere)
+    models = nowhere if state.bodies is None else state.bodies.found
+    checks = ~models & stalled & (state.sigma < 0) & (line.mismatch > MISMATCH)
+    tests = ~(models | checks) & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
+    tests = tests & jnp.isfinite(state.base_f)
+    samples = ~(models | tests | checks) & may_sample(state, plant)
+    sweeps = ~(models | tests | checks | samples) & (kind == SWEEP)
+    return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, models, nowhere, nowhere)
 
 
 def lean(state: UniversalState, plant: Plant) -> Float[Array, " kinds"]:
