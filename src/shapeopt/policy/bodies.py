@@ -22,6 +22,7 @@ class Bodies(eqx.Module):
     hopper: Hopper
     target: Vector
     found: Flag
+    due: Flag  # whether the next trust in the model is to be used at once
     shape: tuple[int, int] = eqx.field(static=True)
 
     @staticmethod
@@ -30,15 +31,22 @@ class Bodies(eqx.Module):
         shape = body_shape(q.size)
         if shape is None:
             return None
-        return Bodies(PairModel.blank(shape, q.dtype), Hopper.blank(q.reshape(shape)), q, jnp.zeros((), bool), shape)
+        no = jnp.zeros((), bool)
+        return Bodies(PairModel.blank(shape, q.dtype), Hopper.blank(q.reshape(shape)), q, no, ~no, shape)
 
     @property
     def fresh(self) -> Flag:
-        """Whether the model is trusted and no hop was made in it yet."""
-        return self.model.trusted & (self.hopper.hops == 0)
+        """Whether the model is trusted, for the first time or again, and no hop was made in it since."""
+        return self.model.trusted & self.due
+
+    @property
+    def used(self) -> Flag:
+        """Whether it has been trusted before."""
+        return self.hopper.hops > 0
 
     def observed(self, plant: Plant) -> "Bodies":
-        return replace(self, model=self.model.observed(plant, self.shape))
+        model = self.model.observed(plant, self.shape)
+        return replace(self, model=model, due=self.due | ~model.trusted)
 
     def proposed(
         self, base: Vector, lower: Vector, upper: Vector, key: UInt32[Array, " 2"], active: Flag
@@ -49,9 +57,9 @@ class Bodies(eqx.Module):
             place = lambda q: q.reshape(self.shape)  # noqa: E731
             field = Field.around(self.model, place(base), place(lower), place(upper))
             hopper, lowest = old[0].hopped(field, place(base), key)
-            found = jnp.isfinite(lowest.energy) & jnp.all(jnp.isfinite(lowest.x)) & field.repels
+            found = jnp.isfinite(lowest.energy) & jnp.all(jnp.isfinite(lowest.x))
             return hopper, jnp.where(found, lowest.x.ravel(), base), found
 
         old = (self.hopper, self.target, jnp.zeros_like(self.found))
         hopper, target, found = when(active & self.model.trusted, hop, old)
-        return replace(self, hopper=hopper, target=target, found=found)
+        return replace(self, hopper=hopper, target=target, found=found, due=self.due & ~active)

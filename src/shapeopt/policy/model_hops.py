@@ -18,16 +18,18 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from ..dynamics import SecantPairs
 from ..dynamics.secant import CURVATURE_FLOOR
 from .draws import HOPS_FROM, as_normal, hashed_uniform
-from .pair_model import PairModel, Places, distances
+from .pair_model import CLOSEST, PairModel, Places, distances
 
 HOPS = 24  # before a proposal; the last one goes on down from the lowest bottom
 STEPS = 60  # of each descent
+SHORTER = 0.2  # of a step that led up, for the next one
 PAIRS = 8  # secant pairs of a descent
-CORE = 0.8  # distance of neighbours, in their mean one, below which phi is not asked for
-LONGEST = 0.3  # step of a body in a descent, in that mean distance
-SHAKES, MOVES = 0.5, 0.95  # hops that shake all bodies; that do so or move weak ones; others start anew
-LEAST_SHAKE, MOST_SHAKE = 0.1, 0.45  # standard deviation of a shake, by coordinate, in the mean distance
-MOST_MOVED = 0.2  # share of bodies that are put elsewhere
+CORE = 0.8  # distance, in the least one of the base, below which phi is not asked for: a wall stands there
+WALL, FARTHEST, WALL_POINTS = 1.0, 3.0, 24  # its slope, in the steepest of phi at so many distances up to so many cores
+LONGEST = 0.3  # step of a body in a descent, in that least distance
+SHAKES, MOVES = 0.3, 0.97  # hops that shake all bodies; that do so or move weak ones; others start anew
+LEAST_SHAKE, MOST_SHAKE = 0.1, 0.45  # standard deviation of a shake, by coordinate, in the least distance
+MOST_MOVED = 0.1  # share of bodies that are put elsewhere
 COOLING = 1.15  # change of the temperature after each hop
 FIRST_HEAT = 0.1  # temperature at first, in energies of a body
 SAME_ENERGY = 1e-5  # difference of two bottoms, as a share of their energy, that makes them one
@@ -36,43 +38,53 @@ Scalar = Float[Array, ""]
 
 
 class Bottom(eqx.Module):
-    """A place in the model and its energy."""
+    """A place in the model, the energies of its bodies, each pair shared by two, and their sum."""
 
     x: Places
+    energies: Float[Array, " bodies"]
     energy: Scalar
+
+    @staticmethod
+    def unknown(x: Places) -> "Bottom":
+        return Bottom(x, jnp.zeros(len(x), x.dtype), jnp.asarray(jnp.inf, x.dtype))
 
 
 class Chain(eqx.Module):
-    """Where a chain stands, its temperature, and the lowest bottom of this round that is not the base's."""
+    """Where the chain stands, its temperature, the energy of the base, and the lowest bottom of this round that is not
+    the base's."""
 
     here: Bottom
-    lowest: Bottom
     heat: Scalar
+    known: Scalar
+    lowest: Bottom
 
 
 class Field(eqx.Module):
-    """A model of pairs in a box, with what is the distance of neighbours in it."""
+    """A model of pairs in a box, the distance of neighbours in it, and a wall that keeps them from falling together."""
 
     model: PairModel
     lower: Places
     upper: Places
     bond: Scalar
+    core: Scalar
+    wall: Scalar  # slope of phi below the core
 
     @staticmethod
     def around(model: PairModel, x: Places, lower: Places, upper: Places) -> "Field":
-        return Field(model, lower, upper, jnp.mean(jnp.min(distances(x), axis=1)))
+        bond = jnp.min(distances(x))
+        core = jnp.maximum(CORE * bond, CLOSEST * model.length)
+        slopes = model.slope_and_energy(jnp.linspace(1.0, FARTHEST, WALL_POINTS, dtype=x.dtype) * core)[0]
+        return Field(model, lower, upper, bond, core, jnp.minimum(slopes[0], -WALL * jnp.max(jnp.abs(slopes[1:]))))
 
     def __call__(self, x: Places) -> tuple[Float[Array, " bodies"], Places]:
         """Energy of every body, each pair shared by two, and the gradient."""
         r = distances(x)
-        slope, energy = self.model.slope_and_energy(r, CORE * self.bond)
+        slope, energy = self.model.slope_and_energy(jnp.maximum(r, self.core))
+        inside = r < self.core
+        slope = jnp.where(inside, self.wall, slope)
+        energy = energy + jnp.where(inside, self.wall * (r - self.core), 0.0)
         pull = slope / jnp.maximum(r, jnp.finfo(r.dtype).tiny)
         return 0.5 * jnp.sum(energy, axis=1), x * jnp.sum(pull, axis=1)[:, None] - pull @ x
-
-    @property
-    def repels(self) -> Bool[Array, ""]:
-        """Whether bodies that are nearer than neighbours push each other away; else they would fall together."""
-        return self.model.slope_and_energy(CORE * self.bond, CORE * self.bond)[0] < 0
 
     def centred(self, x: Places) -> Places:
         """x in the middle of the box, as far as it fits."""
@@ -81,46 +93,44 @@ class Field(eqx.Module):
 
 
 class Descent(eqx.Module):
-    """A descent under way."""
+    """A descent under way, and the energy at which it began."""
 
-    x: Places
-    energy: Scalar
+    here: Bottom
     g: Places
     pairs: SecantPairs
     gamma: Scalar
     t: Scalar
+    top: Scalar
 
 
-def descended(field: Field, x: Places) -> Bottom:
-    """Where a secant descent from x in the model ends."""
-    x = field.centred(x)
-    energies, g = field(x)
-    one = jnp.ones((), x.dtype)
-    gamma = field.bond / jnp.maximum(jnp.max(jnp.abs(g)), jnp.finfo(x.dtype).tiny)
-    start = Descent(x, jnp.sum(energies), g, SecantPairs.empty(PAIRS, x.size, x.dtype), gamma, one)
-    end = jax.lax.fori_loop(0, STEPS, lambda _, descent: _stepped(field, descent), start)
-    return Bottom(end.x, end.energy)
+def descended(field: Field, x: Places) -> Descent:
+    """A secant descent in the model from x, in the middle of the box; its first step only reads the start."""
+    one, x = jnp.ones((), x.dtype), field.centred(x)
+    pairs = SecantPairs.empty(PAIRS, x.size, x.dtype)
+    start = Descent(Bottom.unknown(x), jnp.zeros_like(x), pairs, one, one, one)
+    return jax.lax.fori_loop(0, STEPS, lambda _, descent: _stepped(field, descent), start)
 
 
 def _stepped(field: Field, now: Descent) -> Descent:
-    move = -now.pairs.solve(now.g.ravel(), now.gamma).reshape(now.x.shape)
+    opens, place = jnp.isinf(now.here.energy), now.here.x
+    move = -now.pairs.solve(now.g.ravel(), now.gamma).reshape(place.shape)
     length = jnp.sqrt(jnp.max(jnp.sum(move**2, axis=-1)))
     move = now.t * jnp.minimum(1.0, LONGEST * field.bond / jnp.where(length > 0, length, 1.0)) * move
-    x = jnp.clip(now.x + move, field.lower, field.upper)
+    x = jnp.clip(place + move, field.lower, field.upper)
     energies, g = field(x)
     energy = jnp.sum(energies)
-    accepted = energy <= now.energy
-    s, y = (x - now.x).ravel(), (g - now.g).ravel()
+    accepted = energy <= now.here.energy
+    s, y = (x - place).ravel(), (g - now.g).ravel()
     sy, yy = jnp.dot(s, y), jnp.dot(y, y)
     curved = accepted & (sy > CURVATURE_FLOOR * jnp.sqrt(jnp.dot(s, s) * yy))
-    keep = lambda new, old: jnp.where(accepted, new, old)  # noqa: E731
+    first = field.bond / jnp.maximum(jnp.max(jnp.abs(g)), jnp.finfo(x.dtype).tiny)
     return Descent(
-        x=keep(x, now.x),
-        energy=keep(energy, now.energy),
-        g=keep(g, now.g),
+        here=_chosen(accepted, Bottom(x, energies, energy), now.here),
+        g=jnp.where(accepted, g, now.g),
         pairs=now.pairs.add(s, y, curved),
-        gamma=jnp.where(curved, sy / jnp.where(curved, yy, 1.0), now.gamma),
-        t=jnp.where(accepted, 1.0, 0.2 * now.t),
+        gamma=jnp.where(opens, first, jnp.where(curved, sy / jnp.where(curved, yy, 1.0), now.gamma)),
+        t=jnp.where(accepted, 1.0, SHORTER * now.t),
+        top=jnp.where(opens, energy, now.top),
     )
 
 
@@ -132,47 +142,47 @@ class Hopper(eqx.Module):
 
     @staticmethod
     def blank(x: Places) -> "Hopper":
-        nowhere = Bottom(x, jnp.asarray(jnp.inf, x.dtype))
-        return Hopper(Chain(nowhere, nowhere, jnp.zeros((), x.dtype)), jnp.zeros((), jnp.int32))
+        nowhere, zero = Bottom.unknown(x), jnp.zeros((), x.dtype)
+        return Hopper(Chain(nowhere, zero, zero, nowhere), jnp.zeros((), jnp.int32))
 
     def hopped(self, field: Field, base: Places, key: UInt32[Array, " 2"]) -> tuple["Hopper", Bottom]:
-        """After HOPS more, and the lowest bottom of them; the first hop of a run starts at the base."""
-        known = jnp.sum(field(base)[0])
+        """After HOPS more, and the lowest bottom of them: the first goes down from the base, the last from it."""
 
         def hop(i: Int[Array, ""], chain: Chain) -> Chain:
-            return _hopped(field, chain, key, HOPS_FROM + self.hops + i, known, i == HOPS - 1)
+            uniform = hashed_uniform(key, HOPS_FROM + self.hops + i, base.size + len(base) + 4).astype(base.dtype)
+            x = jnp.where(i == 0, base, _moved(field, chain.here, uniform[1:]))
+            ends = (i == HOPS - 1) & jnp.isfinite(chain.lowest.energy)
+            return _hopped(chain, descended(field, jnp.where(ends, chain.lowest.x, x)), uniform[0], i == 0, ends)
 
-        chain = jax.lax.fori_loop(0, HOPS, hop, _opened(self.chain, Bottom(base, known)))
+        began = replace(self.chain, lowest=Bottom.unknown(base))
+        chain = jax.lax.fori_loop(0, HOPS, hop, began)
         return Hopper(chain, self.hops + HOPS), chain.lowest
 
 
-def _opened(chain: Chain, base: Bottom) -> Chain:
-    """The chain at the start of a round; before its first hop it stands at the base."""
-    fresh = ~jnp.isfinite(chain.here.energy)
-    here = jax.tree.map(lambda new, old: jnp.where(fresh, new, old), base, chain.here)
-    heat = jnp.where(fresh, FIRST_HEAT * jnp.abs(base.energy) / len(base.x), chain.heat)
-    return Chain(here, replace(chain.lowest, energy=jnp.full_like(heat, jnp.inf)), heat)
+def _hopped(chain: Chain, found: Descent, luck: Scalar, begins: Bool[Array, ""], ends: Bool[Array, ""]) -> Chain:
+    """The chain after a descent that began a round at the base, ended one, or was a hop."""
+    here, there = chain.here, found.here
+    opens = jnp.isinf(here.energy)
+    accepted = opens | (~(begins | ends) & (there.energy - here.energy < -chain.heat * jnp.log(luck)))
+    changed = chain.heat * jnp.where(accepted, 1.0 / COOLING, COOLING)
+    first = FIRST_HEAT * jnp.abs(there.energy) / len(there.x)
+    known = jnp.where(begins, found.top, chain.known)
+    apart = jnp.abs(there.energy - known) > SAME_ENERGY * jnp.abs(known)
+    return Chain(
+        here=_chosen(accepted, there, here),
+        heat=jnp.where(opens, first, jnp.where(begins | ends, chain.heat, changed)),
+        known=known,
+        lowest=_chosen(apart & (there.energy < chain.lowest.energy), there, chain.lowest),
+    )
 
 
-def _hopped(
-    field: Field, chain: Chain, key: UInt32[Array, " 2"], number: Int[Array, ""], known: Scalar, last: Bool[Array, ""]
-) -> Chain:
-    x = chain.here.x
-    uniform = hashed_uniform(key, number, x.size + len(x) + 5).astype(x.dtype)
-    moved = _moved(field, x, uniform[2:])
-    polished = last & jnp.isfinite(chain.lowest.energy)
-    found = descended(field, jnp.where(polished, chain.lowest.x, moved))
-    rise = found.energy - chain.here.energy
-    accepted = (rise < -chain.heat * jnp.log(uniform[0])) & ~polished
-    same = jnp.abs(found.energy - known) <= SAME_ENERGY * jnp.abs(known)
-    lower = (found.energy < chain.lowest.energy) & ~same
-    choose = lambda pick, new, old: jax.tree.map(lambda a, b: jnp.where(pick, a, b), new, old)  # noqa: E731
-    heat = jnp.where(polished, chain.heat, chain.heat * jnp.where(accepted, 1.0 / COOLING, COOLING))
-    return Chain(choose(accepted, found, chain.here), choose(lower, found, chain.lowest), heat)
+def _chosen(pick: Bool[Array, ""], new: Bottom, old: Bottom) -> Bottom:
+    return jax.tree.map(lambda a, b: jnp.where(pick, a, b), new, old)
 
 
-def _moved(field: Field, x: Places, uniform: Float[Array, " n"]) -> Places:
-    """x after one of the moves."""
+def _moved(field: Field, here: Bottom, uniform: Float[Array, " n"]) -> Places:
+    """A place after one of the moves."""
+    x, energies = here.x, here.energies
     kind, size, share = uniform[0], uniform[1], uniform[2]
     normal = as_normal(uniform[3 : 3 + x.size]).reshape(x.shape)
     rest = uniform[3 + x.size :]
@@ -181,7 +191,6 @@ def _moved(field: Field, x: Places, uniform: Float[Array, " n"]) -> Places:
     middle = jnp.mean(x, axis=0)
     ray = normal / jnp.linalg.norm(normal, axis=-1, keepdims=True)
     radius = jnp.sqrt(jnp.max(jnp.sum((x - middle) ** 2, axis=-1)))
-    energies = field(x)[0]
     loose = energies + jnp.std(energies) * size * as_normal(rest)
     count = jnp.floor(1.0 + MOST_MOVED * len(x) * share**2)
     weak = jnp.sum(loose[None, :] > loose[:, None], axis=1) < count

@@ -64,7 +64,7 @@ class PairModel(eqx.Module):
     weights: Float[Array, " slopes"]  # coefficients of the slopes, in `unit`
     unit: Scalar  # size of the first force; 0 before
     error: Scalar  # largest of late predictions, older ones faded
-    balanced: Bool[Array, ""]  # have all forces summed to zero
+    balanced: Bool[Array, ""]  # did the first forces sum to zero
     patience: Int[Array, ""]
     length: float = eqx.field(static=True)  # `spacing`: unit of distances
 
@@ -87,14 +87,14 @@ class PairModel(eqx.Module):
         return self.balanced & (self.error < TRUSTED)
 
     def observed(self, plant: Plant, shape: tuple[int, int]) -> "PairModel":
-        """After a reading; one that is not finite, or of forces that have failed the test before, is passed over."""
+        """After a reading; one that is not finite is passed over, and all are if the first forces don't balance."""
         g = plant.g.reshape(shape)
         sizes = jnp.sum(jnp.abs(g))
         within = BALANCED * jnp.finfo(g.dtype).eps * sizes
-        balanced = self.balanced & jnp.all(jnp.abs(jnp.sum(g, axis=0)) <= within) | ~plant.finite
+        balanced = self.balanced & ((self.unit > 0) | jnp.all(jnp.abs(jnp.sum(g, axis=0)) <= within))
         active = balanced & plant.finite & (sizes > 0) & (self.patience > 0)
         fit = lambda model: model._fitted(plant.q.reshape(shape), g)  # noqa: E731
-        return when(active, fit, replace(self, balanced=balanced & self.balanced))
+        return when(active, fit, replace(self, balanced=balanced))
 
     def _fitted(self, x: Places, g: Places) -> "PairModel":
         unit = jnp.where(self.unit > 0, self.unit, jnp.sqrt(jnp.mean(g**2)))
@@ -125,18 +125,16 @@ class PairModel(eqx.Module):
         ratio = jnp.maximum(r / self.length, CLOSEST)[..., None]
         return jnp.concatenate([ratio ** -jnp.asarray(POWERS), jnp.exp(-RATE * np.asarray(RATES) * ratio)], axis=-1)
 
-    def slope_and_energy(self, r: Table, core: Scalar) -> tuple[Table, Table]:
-        """phi' and phi, which is 0 at infinity; below `core` phi goes on by its tangent there."""
-        inside = jnp.maximum(r, core)
-        u, v = self.length / inside, jnp.exp(-RATE / self.length * inside)
+    def slope_and_energy(self, r: Float[Array, "*n"]) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
+        """phi' and phi, which is 0 at infinity."""
+        u, v = self.length / r, jnp.exp(-RATE / self.length * r)
         a, b = self.weights[: len(POWERS)], self.weights[len(POWERS) :]
         slope = u ** POWERS[0] * _polynomial(a, u) + v * _polynomial(b, v)
         a, b = -self.length * a / (np.asarray(POWERS) - 1.0), -self.length * b / (RATE * np.asarray(RATES))
-        energy = u ** (POWERS[0] - 1) * _polynomial(a, u) + v * _polynomial(b, v)
-        return slope, energy + jnp.where(r < core, slope * (r - inside), 0.0)
+        return slope, u ** (POWERS[0] - 1) * _polynomial(a, u) + v * _polynomial(b, v)
 
 
-def _polynomial(coefficients: Float[Array, " n"], u: Table) -> Table:
+def _polynomial(coefficients: Float[Array, " m"], u: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """sum_k coefficients_k u^k, by Horner's rule."""
     total = jnp.broadcast_to(coefficients[-1], u.shape)
     for k in range(coefficients.size - 2, -1, -1):

@@ -123,7 +123,7 @@ def depart(state: UniversalState, plant: Plant, cause: Int[Array, ""], kind: Int
     models = nowhere if state.bodies is None else state.bodies.found
     checks = ~models & stalled & (state.sigma < 0) & (line.mismatch > MISMATCH)
     tests = ~(models | checks) & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
-    tests = tests & jnp.isfinite(state.base_f)
+    tests = tests & jnp.isfinite(state.base_f) & ~knows_bodies(state)
     samples = ~(models | tests | checks) & may_sample(state, plant)
     sweeps = ~(models | tests | checks | samples) & (kind == SWEEP)
     return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, models, nowhere, nowhere)
@@ -160,7 +160,13 @@ def may_sample(state: UniversalState, plant: Plant) -> Flag:
     length = SAMPLE_SHARE * state.readings
     room = ((1.0 - plant.spent) * state.readings > SAMPLE_ROOM * length) & (state.sampler.read == 0)
     rippled = is_rippled(state, plant) & (length >= LEAST_GENERATIONS * generation(plant.q.size))
+    room = room & ~knows_bodies(state)
     return room & jnp.where(is_noisy(state), noise_can_be_sampled(state, plant), rippled)
+
+
+def knows_bodies(state: UniversalState) -> Flag:
+    """Whether f was once taken for a sum over pairs of bodies."""
+    return jnp.zeros((), bool) if state.bodies is None else state.bodies.used
 
 
 def is_rippled(state: UniversalState, plant: Plant) -> Flag:
