@@ -61,5 +61,5 @@ class Bodies(eqx.Module):
             return hopper, jnp.where(found, lowest.x.ravel(), base), found
 
         old = (self.hopper, self.target, jnp.zeros_like(self.found))
-        hopper, target, found = when(active & self.model.trusted, hop, old)
+        hopper, target, found = when(active & self.model.trusted & ~self.hopper.spent, hop, old)
         return replace(self, hopper=hopper, target=target, found=found, due=self.due & ~active)

@@ -20,8 +20,10 @@ from ..dynamics.secant import CURVATURE_FLOOR
 from .draws import HOPS_FROM, as_normal, hashed_uniform
 from .pair_model import CLOSEST, PairModel, Places, distances
 
+IDLE = 60  # hops, for each body, that lead nowhere before the model is left alone
 HOPS = 24  # before a proposal; the last one goes on down from the lowest bottom
 STEPS = 60  # of each descent
+STILL = 1e-5  # step of a body, in the least distance, at which a descent is at its bottom
 SHORTER = 0.2  # of a step that led up, for the next one
 PAIRS = 8  # secant pairs of a descent
 CORE = 0.8  # distance, in the least one of the base, below which phi is not asked for: a wall stands there
@@ -101,14 +103,17 @@ class Descent(eqx.Module):
     gamma: Scalar
     t: Scalar
     top: Scalar
+    length: Scalar  # of the last step, by the body that it moved most
+    steps: Int[Array, ""]
 
 
 def descended(field: Field, x: Places) -> Descent:
     """A secant descent in the model from x, in the middle of the box; its first step only reads the start."""
     one, x = jnp.ones((), x.dtype), field.centred(x)
     pairs = SecantPairs.empty(PAIRS, x.size, x.dtype)
-    start = Descent(Bottom.unknown(x), jnp.zeros_like(x), pairs, one, one, one)
-    return jax.lax.fori_loop(0, STEPS, lambda _, descent: _stepped(field, descent), start)
+    start = Descent(Bottom.unknown(x), jnp.zeros_like(x), pairs, one, one, one, field.bond, jnp.zeros((), jnp.int32))
+    goes_on = lambda now: (now.steps < STEPS) & (now.t > STILL) & (now.length > STILL * field.bond)  # noqa: E731
+    return jax.lax.while_loop(goes_on, lambda now: _stepped(field, now), start)
 
 
 def _stepped(field: Field, now: Descent) -> Descent:
@@ -131,19 +136,27 @@ def _stepped(field: Field, now: Descent) -> Descent:
         gamma=jnp.where(opens, first, jnp.where(curved, sy / jnp.where(curved, yy, 1.0), now.gamma)),
         t=jnp.where(accepted, 1.0, SHORTER * now.t),
         top=jnp.where(opens, energy, now.top),
+        length=jnp.where(opens, now.length, length),
+        steps=now.steps + 1,
     )
 
 
 class Hopper(eqx.Module):
-    """The chain, and how many hops it has made."""
+    """The chain, how many hops it has made, and how many since one led lower than the base."""
 
     chain: Chain
     hops: Int[Array, ""]
+    idle: Int[Array, ""]
 
     @staticmethod
     def blank(x: Places) -> "Hopper":
-        nowhere, zero = Bottom.unknown(x), jnp.zeros((), x.dtype)
-        return Hopper(Chain(nowhere, zero, zero, nowhere), jnp.zeros((), jnp.int32))
+        nowhere, zero, none = Bottom.unknown(x), jnp.zeros((), x.dtype), jnp.zeros((), jnp.int32)
+        return Hopper(Chain(nowhere, zero, zero, nowhere), none, none)
+
+    @property
+    def spent(self) -> Bool[Array, ""]:
+        """Whether hops have long led nowhere."""
+        return self.idle > IDLE * len(self.chain.here.x)
 
     def hopped(self, field: Field, base: Places, key: UInt32[Array, " 2"]) -> tuple["Hopper", Bottom]:
         """After HOPS more, and the lowest bottom of them: the first goes down from the base, the last from it."""
@@ -156,7 +169,8 @@ class Hopper(eqx.Module):
 
         began = replace(self.chain, lowest=Bottom.unknown(base))
         chain = jax.lax.fori_loop(0, HOPS, hop, began)
-        return Hopper(chain, self.hops + HOPS), chain.lowest
+        idle = jnp.where(chain.lowest.energy < chain.known, 0, self.idle + HOPS)
+        return Hopper(chain, self.hops + HOPS, idle), chain.lowest
 
 
 def _hopped(chain: Chain, found: Descent, luck: Scalar, begins: Bool[Array, ""], ends: Bool[Array, ""]) -> Chain:
