@@ -48,9 +48,7 @@ class Bodies(eqx.Module):
         model = self.model.observed(plant, self.shape)
         return replace(self, model=model, due=self.due | ~model.trusted)
 
-    def proposed(
-        self, base: Vector, lower: Vector, upper: Vector, key: UInt32[Array, " 2"], active: Flag
-    ) -> "Bodies":
+    def proposed(self, base: Vector, lower: Vector, upper: Vector, key: UInt32[Array, " 2"], active: Flag) -> "Bodies":
         """With the place that hops in the model lead to, where `active` and the model is trusted; else with none."""
 
         def hop(old: tuple[Hopper, Vector, Flag]) -> tuple[Hopper, Vector, Flag]:

@@ -168,7 +168,7 @@ class Hopper(eqx.Module):
             return _hopped(chain, descended(field, jnp.where(ends, chain.lowest.x, x)), uniform[0], i == 0, ends)
 
         began = replace(self.chain, lowest=Bottom.unknown(base))
-        chain = jax.lax.fori_loop(0, HOPS, hop, began)
+        chain = jax.lax.fori_loop(jnp.int32(0), jnp.int32(HOPS), hop, began)
         idle = jnp.where(chain.lowest.energy < chain.known, 0, self.idle + HOPS)
         return Hopper(chain, self.hops + HOPS, idle), chain.lowest
 
@@ -206,8 +206,8 @@ def _moved(field: Field, here: Bottom, uniform: Float[Array, " n"]) -> Places:
     ray = normal / jnp.linalg.norm(normal, axis=-1, keepdims=True)
     radius = jnp.sqrt(jnp.max(jnp.sum((x - middle) ** 2, axis=-1)))
     loose = energies + jnp.std(energies) * size * as_normal(rest)
-    count = jnp.floor(1.0 + MOST_MOVED * len(x) * share**2)
-    weak = jnp.sum(loose[None, :] > loose[:, None], axis=1) < count
+    count = jnp.floor(1.0 + MOST_MOVED * len(x) * share**2).astype(jnp.int32)
+    weak = jnp.sum(loose[None, :] > loose[:, None], axis=1, dtype=jnp.int32) < count
     relocated = jnp.where(weak[:, None], middle + radius * ray, x)
 
     axes = x.shape[1]

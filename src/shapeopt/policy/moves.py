@@ -43,8 +43,8 @@ DIFFERENCE, ANYWHERE, SETTLE, SWEEP = 6, 7, 8, 9
 
 class Station(enum.IntEnum):
     """What stands in place of a kind where none was drawn: the first reading, the test for a sum, a sweep's end, a
-    second reading of the base, which shows whether forces are noisy, sampling, the mean that it led to, and a place found
-    in a model of bodies."""
+    second reading of the base, which shows whether forces are noisy, sampling, the mean that it led to, and a place
+    found in a model of bodies."""
 
     OPENING = -1
     TEST = -2

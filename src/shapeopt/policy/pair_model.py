@@ -14,7 +14,6 @@ from dataclasses import replace
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from ..core import REACH, when
@@ -123,14 +122,16 @@ class PairModel(eqx.Module):
     def _slopes(self, r: Table) -> Float[Array, "bodies bodies slopes"]:
         """phi' of every entry of the dictionary."""
         ratio = jnp.maximum(r / self.length, CLOSEST)[..., None]
-        return jnp.concatenate([ratio ** -jnp.asarray(POWERS), jnp.exp(-RATE * np.asarray(RATES) * ratio)], axis=-1)
+        powers, rates = jnp.asarray(POWERS, r.dtype), jnp.asarray(RATES, r.dtype)
+        return jnp.exp(-jnp.concatenate([powers * jnp.log(ratio), RATE * rates * ratio], axis=-1))
 
     def slope_and_energy(self, r: Float[Array, "*n"]) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
         """phi' and phi, which is 0 at infinity."""
         u, v = self.length / r, jnp.exp(-RATE / self.length * r)
         a, b = self.weights[: len(POWERS)], self.weights[len(POWERS) :]
         slope = u ** POWERS[0] * _polynomial(a, u) + v * _polynomial(b, v)
-        a, b = -self.length * a / (np.asarray(POWERS) - 1.0), -self.length * b / (RATE * np.asarray(RATES))
+        a = -self.length * a / (jnp.asarray(POWERS, a.dtype) - 1.0)
+        b = -self.length * b / (RATE * jnp.asarray(RATES, b.dtype))
         return slope, u ** (POWERS[0] - 1) * _polynomial(a, u) + v * _polynomial(b, v)
 
 
