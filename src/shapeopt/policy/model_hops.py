@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from ..dynamics import SecantPairs
 from ..dynamics.secant import CURVATURE_FLOOR
 from .draws import HOPS_FROM, as_normal, hashed_uniform
-from .pair_model import CLOSEST, PairModel, Places, distances
+from .pair_model import PairModel, Places, distances
 
 IDLE = 60  # hops, for each body, that lead nowhere before the model is left alone
 HOPS = 24  # before a proposal; the last one goes on down from the lowest bottom
@@ -28,6 +28,7 @@ SHORTER = 0.2  # of a step that led up, for the next one
 PAIRS = 8  # secant pairs of a descent
 CORE = 0.8  # distance, in the least one of the base, below which phi is not asked for: a wall stands there
 WALL, FARTHEST, WALL_POINTS = 1.0, 3.0, 24  # its slope, in the steepest of phi at so many distances up to so many cores
+LEAST_BOND = 0.2  # that least distance is taken for no less, in the spacing of bodies that fill the box
 LONGEST = 0.3  # step of a body in a descent, in that least distance
 SHAKES, MOVES = 0.3, 0.97  # hops that shake all bodies; that do so or move weak ones; others start anew
 LEAST_SHAKE, MOST_SHAKE = 0.1, 0.45  # standard deviation of a shake, by coordinate, in the least distance
@@ -73,8 +74,8 @@ class Field(eqx.Module):
 
     @staticmethod
     def around(model: PairModel, x: Places, lower: Places, upper: Places) -> "Field":
-        bond = jnp.min(distances(x))
-        core = jnp.maximum(CORE * bond, CLOSEST * model.length)
+        bond = jnp.maximum(jnp.min(distances(x)), LEAST_BOND * model.length)
+        core = CORE * bond
         slopes = model.slope_and_energy(jnp.linspace(1.0, FARTHEST, WALL_POINTS, dtype=x.dtype) * core)[0]
         return Field(model, lower, upper, bond, core, jnp.minimum(slopes[0], -WALL * jnp.max(jnp.abs(slopes[1:]))))
 
