@@ -1,19 +1,17 @@
-"""Work that only some steps of a compiled loop need."""
+"""Work that is done only where it is needed, also in a batch."""
 
 from collections.abc import Callable
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, PyTree
 
 
-def when(active: Bool[Array, ""], work: Callable[[PyTree], PyTree], old: PyTree) -> PyTree:
-    """`work(old)` where `active`, else `old`.
+def when(active: Bool[Array, ""], change: Callable[[PyTree], PyTree], old: PyTree) -> PyTree:
+    """`change(old)` where `active`, else `old`.
 
-    Unlike `lax.cond`, whose branches are both computed for every lane of a batch, it costs a batch something only at
-    steps at which one of its lanes is active.
+    A loop of at most one round: batched, `lax.cond` computes both branches at every step; this computes nothing in
+    steps in which no run of the batch is active. It can't be differentiated backwards.
     """
-
-    def body(carry: tuple[Bool[Array, ""], PyTree]) -> tuple[Bool[Array, ""], PyTree]:
-        return ~carry[0], work(carry[1])
-
-    return jax.lax.while_loop(lambda carry: carry[0], body, (active, old))[1]
+    once = lambda carry: (jnp.zeros_like(active), change(carry[1]))  # noqa: E731
+    return jax.lax.while_loop(lambda carry: carry[0], once, (active, old))[1]

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 SAMPLES_FROM = 2**24  # escapes of a run are fewer
+HOPS_FROM = 2**28  # samples of a run are fewer
 GOLDEN = np.uint32(0x9E3779B9)  # 2^32 over the golden ratio: neighbouring counters land far apart
 
 
@@ -29,7 +30,7 @@ def draw(words: UInt32[Array, " 2"], escape: Int[Array, ""], d: int, kinds: int,
     All come from one stream of uniform numbers, in single precision, which keeps the compiled code small and quick.
     """
     uniform = hashed_uniform(words, escape, 2 * d + kinds + 4)
-    normal = _as_normal(uniform[: d + kinds + 1]).astype(dtype)
+    normal = as_normal(uniform[: d + kinds + 1]).astype(dtype)
     rest = uniform[d + kinds + 1 :].astype(dtype)
     return Draws(
         kinds=normal[d : d + kinds],
@@ -45,7 +46,7 @@ def sample_normal(
     words: UInt32[Array, " 2"], sample: Int[Array, ""], d: int, dtype: jax.typing.DTypeLike
 ) -> Float[Array, " d"]:
     """The normal numbers of sample number `sample`: those of an escape that no run reaches."""
-    return _as_normal(hashed_uniform(words, SAMPLES_FROM + sample, d)).astype(dtype)
+    return as_normal(hashed_uniform(words, SAMPLES_FROM + sample, d)).astype(dtype)
 
 
 def hashed_normal(
@@ -53,10 +54,10 @@ def hashed_normal(
 ) -> Float[Array, "..."]:
     """Standard normal numbers: draw `number` of those that a key has, in single precision."""
     uniform = hashed_uniform(jax.random.key_data(key), number, math.prod(shape))
-    return _as_normal(uniform).astype(dtype).reshape(shape)
+    return as_normal(uniform).astype(dtype).reshape(shape)
 
 
-def _as_normal(uniform: Float[Array, " n"]) -> Float[Array, " n"]:
+def as_normal(uniform: Float[Array, " n"]) -> Float[Array, " n"]:
     return 2.0**0.5 * jax.lax.erf_inv(2.0 * uniform - 1.0)
 
 

@@ -2,8 +2,9 @@
 
 The first basin leads to the test for a sum when it has had its share of the readings, by a second reading of the base
 where forces do not fit the values; the test to a sweep, or to a survey for turned axes in which f is a sum, or back; a
-sweep to the lowest place of each coordinate; a basin
-that was small, or that noise was settled in, to sampling, once; sampling to its mean. Every other escape leads to
+sweep to the lowest place of each coordinate; a basin that was small, or that noise was settled in, to sampling, once;
+sampling to its mean; every basin, where f is a sum over pairs of bodies, to a lower one of a model of them. Every other
+escape leads to
 refining, or to settling where forces are noisy, and every other basin to an escape that is drawn.
 """
 
@@ -54,6 +55,7 @@ class Arrival(NamedTuple):
     sampled: Flag
     rests: Flag  # at the mean that sampling led to
     turned: Flag  # a survey for turned axes is over
+    modelled: Flag  # at a place found in a model of bodies
     swept: Flag
     returns: Flag  # at the base, to settle there again
     clocked: Flag  # the first basin has had its share
@@ -81,19 +83,21 @@ class Going(NamedTuple):
     samples: Flag
     rests: Flag
     turns: Flag
+    models: Flag
     settles: Flag
     resumes: Flag  # the first basin goes on
 
     @property
     def moves(self) -> Flag:
         """Whether it is one of the placements above."""
-        sampling = self.samples | self.rests
-        return self.checks | self.tests | self.sweeps | self.lowers | self.returns | sampling | self.turns
+        near = self.checks | self.tests | self.lowers | self.returns | self.rests
+        return near | self.sweeps | self.samples | self.turns | self.models
 
     def kind(self, drawn: Int[Array, ""], values: bool) -> Int[Array, ""]:
         """The kind of the move, or `drawn`; where readings are values alone, the mean is where forces begin."""
         rest = Station.OPENING if values else Station.MEAN
-        codes = (Station.CHECK, Station.TEST, SWEEP, Station.LOWEST, SETTLE, Station.SAMPLE, rest, Station.SURVEY)
+        stations = (Station.SAMPLE, rest, Station.SURVEY, Station.MODELLED)
+        codes = (Station.CHECK, Station.TEST, SWEEP, Station.LOWEST, SETTLE, *stations)
         for chosen, code in zip(self, codes, strict=False):
             drawn = jnp.where(chosen, code, drawn)
         return drawn
@@ -113,7 +117,7 @@ def route(state: UniversalState, plant: Plant, came: Arrival, noise_told: bool) 
     first = jnp.where(noisy, is_rippled(state, plant) & falls_plainly(state), judged & (state.escapes > 0))
     samples = (judged | came.checked) & first & ~(tests | sweeps | turns) & may_sample(state, plant)
     returns = noisy & came.surveyed & ~(better | tests | sweeps | samples | turns)
-    go = Going(checks, tests, sweeps, came.swept, returns, samples, came.sampled, turns, nowhere, nowhere)
+    go = Going(checks, tests, sweeps, came.swept, returns, samples, came.sampled, turns, nowhere, nowhere, nowhere)
     settles = came.escaped & noisy & plant.finite & ~go.moves
     resumes = came.surveyed & (state.escapes == 0) & ~(better | go.moves | settles)
     return go._replace(settles=settles, resumes=resumes)
@@ -124,11 +128,13 @@ def depart(state: UniversalState, plant: Plant, cause: Int[Array, ""], kind: Int
     line, nowhere = state.line, jnp.zeros((), bool)
     unseen = ROUND_OFF * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
     stalled = (cause == Cause.STALL) & (line.promise > 100.0 * unseen)
-    checks = stalled & (state.sigma < 0) & (line.mismatch > MISMATCH)
-    tests = ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN) & jnp.isfinite(state.base_f)
-    samples = ~(tests | checks) & may_sample(state, plant)
-    sweeps = ~(tests | checks | samples) & (kind == SWEEP)
-    return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, nowhere, nowhere, nowhere)
+    models = nowhere if state.bodies is None else state.bodies.found
+    checks = ~models & stalled & (state.sigma < 0) & (line.mismatch > MISMATCH)
+    tests = ~(models | checks) & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
+    tests = tests & jnp.isfinite(state.base_f) & ~knows_bodies(state)
+    samples = ~(models | tests | checks) & may_sample(state, plant)
+    sweeps = ~(models | tests | checks | samples) & (kind == SWEEP)
+    return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, nowhere, models, nowhere, nowhere)
 
 
 def lean(state: UniversalState, plant: Plant) -> Float[Array, " kinds"]:
@@ -168,7 +174,8 @@ def may_turn(state: UniversalState, plant: Plant) -> Flag:
     survey = plant.q.size + 2
     room = (1.0 - plant.spent) * state.readings > SWEEP_ROOM * (survey + sweep_length(state.readings))
     fits = room & (survey <= TURN_SHARE * state.readings)
-    return fits & (state.axes.read == 0) & (state.sigma <= 0) & jnp.isfinite(state.coupling) & plant.finite
+    sound = (state.sigma <= 0) & jnp.isfinite(state.coupling) & plant.finite
+    return fits & sound & (state.axes.read == 0) & ~knows_bodies(state)
 
 
 def is_noisy(state: UniversalState) -> Flag:
@@ -182,7 +189,13 @@ def may_sample(state: UniversalState, plant: Plant) -> Flag:
     length = SAMPLE_SHARE * state.readings
     room = ((1.0 - plant.spent) * state.readings > SAMPLE_ROOM * length) & (state.sampler.read == 0)
     rippled = is_rippled(state, plant) & (length >= LEAST_GENERATIONS * generation(plant.q.size))
+    room = room & ~knows_bodies(state)
     return room & jnp.where(is_noisy(state), noise_can_be_sampled(state, plant), rippled)
+
+
+def knows_bodies(state: UniversalState) -> Flag:
+    """Whether f was once taken for a sum over pairs of bodies."""
+    return jnp.zeros((), bool) if state.bodies is None else state.bodies.used
 
 
 def is_rippled(state: UniversalState, plant: Plant) -> Flag:

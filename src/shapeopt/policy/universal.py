@@ -3,7 +3,8 @@
 Untrained it is a quasi-Newton basin hopper that leaves a basin as soon as it is known, or can't pay: refine with a
 secant metric, escape by a kind of move drawn by what each has earned. Forces that do not fit the values are read twice;
 if they are noisy, settle by momentum instead of refining. Where the first basin is small, where noise has been settled
-in, and where readings are values alone, a part of a run samples. All decisions are ratios: f -> a f + b changes none.
+in, and where readings are values alone, a part of a run samples. Where f is a sum over pairs of bodies, escapes lead
+to low places of a model of it. All decisions are ratios: f -> a f + b changes none.
 """
 
 from dataclasses import replace
@@ -20,6 +21,7 @@ from ..events import Signals, StageAction
 from ..memory import Archive
 from .axes import MOST_TURNED, Axes
 from .base import AbstractProvidentPolicy, Drive, Plant
+from .bodies import Bodies
 from .draws import Draws, draw, sample_normal
 from .drift import Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
@@ -133,6 +135,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             sweep=Sweep.blank(q),
             axes=Axes.blank(q) if 1 < q.size <= MOST_TURNED and not self.values else None,
             sampler=Sampler.blank(q, forces=not self.values) if samples or q.size >= LEAST_SAMPLED else None,
+            bodies=None if self.values else Bodies.blank(q),
             coupling=real(UNKNOWN if q.size > 1 else 0.0),
             base=q,
             base_f=real(jnp.inf),
@@ -187,6 +190,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             sweep=sweep,
             axes=axes,
             sampler=sampler,
+            bodies=state.bodies and state.bodies.observed(plant),
             same=same,
             base=jnp.where(lower, plant.q, state.base),
             base_f=jnp.where(lower, plant.f, state.base_f),
@@ -325,6 +329,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         failed = ~line.accepted & ((line.t < SHORTEST) | (promise <= round_off))
         hope = jnp.maximum(state.hope, HOPE) * jnp.exp(state.advice.log_hope)
         hopeless = (line.f - hope * promise > state.base_f) & (line.age >= HOPE_AGE)
+        if state.bodies is not None:
+            hopeless |= state.bodies.fresh  # the model leads on at no cost
         revisit = (state.escapes > 0) & (line.f + round_off >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
         flags = (converged, failed | is_noisy(state), revisit, hopeless)
         return Signals(*(refining & flag for flag in flags), nonfinite=~jnp.isfinite(line.f) & refining)
@@ -339,8 +345,12 @@ class UniversalPolicy(AbstractProvidentPolicy):
     def remember(self, state: UniversalState, plant: Plant, action: StageAction, leaving: Flag) -> UniversalState:
         line = state.line
         apart = jnp.asarray(BASIN_RADIUS * plant.q.size**0.5, plant.q.dtype)
-        active = leaving & jnp.isfinite(line.f)
-        return replace(state, archive=state.archive.write(line.q, line.f, 1.0 / line.gamma, apart, active))
+        active, bodies = leaving & jnp.isfinite(line.f), state.bodies
+        if bodies is not None:
+            base = jnp.where(line.f < state.base_f, line.q, state.base)
+            bodies = bodies.proposed(base, *_searched(state, plant), state.key, active & ~is_noisy(state))
+        archive = state.archive.write(line.q, line.f, 1.0 / line.gamma, apart, active)
+        return replace(state, archive=archive, bodies=bodies)
 
     def leave(
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
@@ -358,6 +368,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         length = sweep_length(state.readings)
         sweep, sampler = state.sweep.opened(_course(state, plant, draws), length, go.sweeps), state.sampler
         anchor = jnp.where(go.sweeps, _turned_back(state, sweep.target, plant), anchor)
+        anchor = anchor if state.bodies is None else jnp.where(go.models, state.bodies.target, anchor)
         if sampler is not None:
             step = jnp.where(is_noisy(state), SETTLED_STEP, SAMPLE_STEP).astype(plant.q.dtype)
             sampler = sampler.opened(state.base, step, go.samples)

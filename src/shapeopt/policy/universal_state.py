@@ -7,6 +7,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from ..memory import Archive
 from .axes import Axes
 from .base import Plant
+from .bodies import Bodies
 from .drift import Drift
 from .heads import Advice, per_rms, rms
 from .line import Line
@@ -25,6 +26,7 @@ class UniversalState(eqx.Module):
     sweep: Sweep
     axes: Axes | None  # in which f is taken for a sum; None where they are the coordinates' own for good
     sampler: Sampler | None  # None where it is never used
+    bodies: Bodies | None  # None where coordinates can't be those of bodies
     coupling: Scalar  # how far f is from a sum over coordinates: see `coupling_of`; UNKNOWN before the test
     base: Float[Array, " d"]  # bottom of the best basin
     base_f: Scalar
