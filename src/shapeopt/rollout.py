@@ -16,7 +16,7 @@ import numpy as np
 from jax.experimental.xla_metadata import set_xla_metadata
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
-from .core import AbstractOptimizer, Box, Reading
+from .core import AbstractOptimizer, Box, Reading, compiler_options
 from .oracles import AbstractOracle, OracleState
 
 Watch = Callable[[Float[Array, " d"]], PyTree]
@@ -89,7 +89,7 @@ def _compiled_start(static: Any) -> Any:
         state = optimizer.init(x0, box, budget, key)
         return state, optimizer.ask(state)
 
-    return jax.jit(init)
+    return jax.jit(init, compiler_options=compiler_options())
 
 
 def rollout(
@@ -151,7 +151,7 @@ def _compiled_stretch(static: Any, room: int, record_points: bool, record_gradie
         carry, steps = jax.lax.fori_loop(0, readings, body, (carry, blank))
         return carry, steps, optimizer.ask(carry.state)
 
-    return jax.jit(stretch)
+    return jax.jit(stretch, compiler_options=compiler_options())
 
 
 class Stepper:
@@ -284,8 +284,9 @@ def _compiled_step(static: Any, treedef: Any, packing: Packing) -> CompiledStep:
     def one_kernel(*arguments: Any) -> Any:
         return set_xla_metadata(inner(*arguments), **ONE_KERNEL)  # marks this call, and not the calls within it
 
-    plain = jax.jit(tell, donate_argnums=1)
-    single = jax.jit(one_kernel, donate_argnums=1) if packing.groups and len(point.shape) == 1 else plain
+    plain = jax.jit(tell, donate_argnums=1, compiler_options=compiler_options())
+    small = packing.groups and len(point.shape) == 1 and optimizer.fits_one_kernel(blank)
+    single = jax.jit(one_kernel, donate_argnums=1) if small else plain  # `compiler_options` would prevent it
     return CompiledStep(jax.jit(packing.pack), single, plain, point, info)
 
 

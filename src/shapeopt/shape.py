@@ -141,6 +141,9 @@ class ShapeOptimizer(AbstractOptimizer):
     def info(self, state: ShapeState) -> Info:
         return state.info
 
+    def fits_one_kernel(self, state: ShapeState) -> bool:
+        return self.policy.fits_one_kernel(state.policy)
+
     def tell(self, state: ShapeState, reading: Reading) -> ShapeState:
         heard = self.hear(state, reading)
         return self.move(state, heard, *self.plan(state, heard))

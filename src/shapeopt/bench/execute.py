@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
-from ..core import AbstractOptimizer, Box, Reading
+from ..core import AbstractOptimizer, Box, Reading, compiler_options
 from ..oracles import AbstractOracle, Reader
 from ..peers import AbstractPeer, run_peer
 from ..rollout import rollout
@@ -93,7 +93,7 @@ def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curve
     """Batches of compiled rollouts."""
     keys = run_keys(cell, seed)
     lanes = min(cell.runs, LANES)
-    run = jax.jit(jax.vmap(functools.partial(_roll, cell, optimizer)))
+    run = jax.jit(jax.vmap(functools.partial(_roll, cell, optimizer)), compiler_options=compiler_options())
     rows = np.arange(-(-cell.runs // lanes) * lanes).reshape(-1, lanes) % cell.runs  # whole batches; the last one wraps
     parts = [Keys(*(words[chosen] for words in keys)) for chosen in rows]
     compiled = run.lower(parts[0]).compile()
@@ -161,7 +161,7 @@ def _objective_seconds(cell: Cell, seed: int) -> float:
         return jax.lax.scan(read, start, length=cell.budget // oracle.cost)[1].sum()
 
     part = Keys(*(words[:lanes] for words in keys))
-    compiled = jax.jit(jax.vmap(alone)).lower(part).compile()
+    compiled = jax.jit(jax.vmap(alone), compiler_options=compiler_options()).lower(part).compile()
     times = []
     for _ in range(2):
         began = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from .box import REACH, Box
 from .codes import STATUS_MESSAGES, Cause, Mode, Status
+from .compiling import compiler_options
 from .contract import AbstractOptimizer, Reading
 from .gated import when
 from .rows import is_row, put_row
@@ -15,6 +16,7 @@ __all__ = [
     "Mode",
     "Reading",
     "Status",
+    "compiler_options",
     "is_row",
     "put_row",
     "when",

@@ -39,3 +39,7 @@ class AbstractOptimizer(eqx.Module):
     def info(self, state: PyTree) -> PyTree:
         """What a person wants to see of the last step; a fixed-shape pytree (None where there is nothing)."""
         return None
+
+    def fits_one_kernel(self, state: PyTree) -> bool:
+        """Whether a step from such a state is small enough to be compiled into one kernel."""
+        return True

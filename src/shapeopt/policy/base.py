@@ -73,6 +73,10 @@ class AbstractPolicy(eqx.Module):
         """Whether the next reading is to bring a force; here: every one is."""
         return jnp.ones((), bool)
 
+    def fits_one_kernel(self, state: PyTree) -> bool:
+        """Whether a step from such a state is small enough to be compiled into one kernel."""
+        return True
+
     def share(self, before: PyTree, after: PyTree) -> PyTree:
         """States of several particles (stacked) after a round, with what they learned merged; here: nothing is."""
         return after

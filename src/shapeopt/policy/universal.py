@@ -409,6 +409,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
         )
 
+    def fits_one_kernel(self, state: UniversalState) -> bool:
+        """Not with a model of bodies, whose hops are loops within loops."""
+        return state.bodies is None
+
     def share(self, before: UniversalState, after: UniversalState) -> UniversalState:
         """One archive and one credit for all particles; bases, lines and suspicions of noise stay their own."""
         line, count = after.line, after.escapes.size
