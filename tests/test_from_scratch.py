@@ -42,7 +42,7 @@ def turned_rastrigin(x: jax.Array) -> jax.Array:
 
 
 def steep_rastrigin(x: jax.Array) -> jax.Array:
-    return jnp.exp(0.1 * turned_rastrigin(x))
+    return jnp.exp(0.08 * turned_rastrigin(x))
 
 
 def ackley(x: jax.Array) -> jax.Array:
@@ -296,9 +296,11 @@ THRESHOLDS = {
     "LARGEST_STEP": 0.02,
     "LEAST_FACTOR": 3.0,
     "LEAST_LEFT": 1,
+    "LOWER": 0.1,
     "MISMATCH": 0.9,
     "MOST_HOPE": 3.0,
     "PLAIN": 1e6,
+    "RECENT": 3,
     "NOISE_IN_OWN": 50.0,
     "NOISY": 3.0,
     "SAME_FORCE": 1e18,
