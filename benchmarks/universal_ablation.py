@@ -97,7 +97,7 @@ PARTS = (
     Part("sampling", "hopping goes on", ((route, "SAMPLE_ROOM", np.inf),)),
     Part("hopeless event", "basins are refined to their bottoms", ((universal, "HOPE_AGE", NEVER),)),
     Part("learned hope", "always the same multiple of the promise", ((universal, "MOST_HOPE", universal.HOPE),)),
-    Part("revisit event", "known basins are refined again", ((universal, "SAME_BASIN_TWICE", NEVER),)),
+    Part("revisit event", "known basins are refined again", ((universal, "SAME_BASIN", -1.0),)),
     Part(METRIC, "scaled steepest descent"),
     Part("noise check, settle", "noisy basins are refined", ((route, "MISMATCH", np.inf),), noisy=True),
     Part("sampling in noise", "settling goes on", ((route, "SAMPLED_NOISE", np.inf),), noisy=True),

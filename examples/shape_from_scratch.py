@@ -25,12 +25,12 @@ STRETCH, FIRST_STEP = 4.0, 1.0  # growth of the step on negative curvature; leng
 RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, per sqrt(d)
 CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE = 1e-9, 1e-9, 10.0, 1e-6  # when a basin is left; see `judge`
 HOPE, HOPE_AGE, MOST_HOPE = 4.0, 3, 1e4  # when it is hopeless; see `judge` and `leave`
-SAME_BASIN, SAME_BASIN_TWICE, BASIN_RADIUS = 0.1, 2, 0.05  # when two basins are one: by value and force, by distance
+SAME_BASIN, BASIN_RADIUS = 0.1, 0.05  # when two basins are one: by value and force, by distance
 SETTLE_SHARE, SETTLE_LONG, SETTLE_HOP, SETTLE_LEAST = 0.3, 0.5, 0.05, 8.0  # of the readings: see `begin`; least
 BETA, FORGET, POOLED, STEP, LARGEST_STEP = 0.8, 0.95, 0.5, 0.03, 1.0  # see `settle`
 PATH, PATH_AGE, DAMPING, LARGEST_CHANGE = 0.15, 3, 20.0, 0.3  # how the step of `settle` follows the forces
 MISMATCH, SAME_FORCE, NOISY, PLAIN, WORTH, NOISE_IN_OWN = 0.2, 1e3, 0.1, 1.5, 0.3, 2.0  # when there is noise
-WIDER, NARROWER, WIDEST = 0.15, 0.05, 1.5  # how the radii of moves follow what became of them
+WIDER, NARROWER, WIDEST = 0.2, 0.05, 1.5  # how the radii of moves follow what became of them
 TESTED_RUN, TEST_STEP, TEST_SPREAD = 44.0, 0.9, 0.4  # the test for a sum: least readings; see `tentative_place`
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
@@ -38,11 +38,11 @@ UNTESTED, UNTESTED_LESS, KEPT = 0.06, 3.0, 0.3  # what the first basin gets; sha
 SMALL_BASIN, LEAST_SAMPLED, SAMPLED_NOISE, LEAST_GENERATIONS, SAMPLE_ROOM = 3.0, 8, 4.0, 4, 1.3  # see `may_sample`
 SAMPLE_STEP, NOISY_STEP, SETTLED_STEP, SAMPLE_FINE, SAMPLE_SHARE = 2.0, 1.4, 0.5, 0.25, 0.35  # see `sample`, `begin`
 UNKNOWN, SWEEP_ROOM, FORCES_DIMENSION, ROUGH, LARGEST_SAMPLE_STEP, SAMPLES_FROM = -1.0, 1.3, 5, 30.0, 5.0, 2**24
-PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT = 2.0, 0.4, 0.8  # see `draw_kind` and `propose`
+PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT, RECENT, LOWER = 2.0, 0.4, 0.8, 16, 0.5  # see `draw_kind` to `propose`
 KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior rate of success
     *(("near", 0.25, False, 0.25), ("middle", 0.7, False, 0.25), ("far", 2.0, False, 0.15)),
     *(("few near", 0.7, True, 0.25), ("few middle", 1.5, True, 0.25), ("few far", 3.0, True, 0.15)),
-    *(("difference", 0.1, False, 0.2), ("anywhere", 1.0, False, 0.15)),
+    *(("difference", 0.1, False, 0.2), ("anywhere", 1.0, False, 0.45)),
     *(("settle", 0.0, False, 0.4), ("sweep", 0.1, False, 0.9)),
 )
 DIFFERENCE, ANYWHERE, SETTLE, SWEEP = 6, 7, 8, 9
@@ -88,7 +88,7 @@ class Shape:
         self.centre, self.scale = 0.5 * (lower + upper), 0.5 * (upper - lower) / REACH  # x = centre + scale q
         self.q, self.p = (x0 - self.centre) / self.scale, np.zeros(self.d)
         self.mode, self.age, self.horizon, self.calls = "escape", 0, 1, 0  # x0 counts as where an escape led
-        self.sweep, self.sampler, self.line, self.same = None, None, None, 0  # line: the basin under refinement
+        self.sweep, self.sampler, self.line, self.same = None, None, None, False  # line: the basin under refinement
         self.base, self.base_f, self.base_g = self.q, np.inf, np.zeros(self.d)  # the best basin
         self.spread, self.coupling = 0.0, UNKNOWN if self.d > 1 else 0.0  # of values; how far f is from a sum
         self.points, self.values = [], []  # the archive of basins
@@ -96,7 +96,7 @@ class Shape:
         self.sigma, self.eta, self.widening = UNKNOWN, STEP, 0.0  # noise; step of `settle`; log factor of all radii
         self.hope, self.log = 0.0, []  # how far basins outdid their promise; (call, cause, value, escape) of each
         self.generation = max((4 + int(3 * np.log(self.d))) // 2, 4)  # readings of one, in sampling
-        self.successes, self.trials = np.zeros(len(KINDS)), np.zeros(len(KINDS))
+        self.successes, self.trials, self.recent = np.zeros(len(KINDS)), np.zeros(len(KINDS)), []
         usual = np.clip(SWEEP_SHARE * budget, SWEEP_SHORT, SWEEP_LONG)
         self.sweep_length = int(min(usual, max(SWEEP_MOST * budget, SWEEP_FINE)))
 
@@ -145,8 +145,7 @@ class Shape:
             height = max(self.spread, abs(self.line.start - self.line.f), abs(self.base_f))
             self.sigma = sigma if sigma * REACH > SAME_FORCE * np.finfo(float).eps * height else 0.0
             self.base_g = 0.5 * (g + self.base_g)
-        if came_by == "test":
-            self.coupling = self.coupling_of(g, finite)
+        self.coupling = self.coupling_of(g, finite) if came_by == "test" else self.coupling
         if came_by == "lowest":
             unseen = ROUND_OFF * np.finfo(float).eps * abs(self.base_f)
             kept = self.base_f - f > KEPT * self.sweep.promise + unseen
@@ -188,7 +187,7 @@ class Shape:
 
     def open_line(self, f: float, g: Vector) -> None:
         """A basin to refine; trials are at q + t move."""
-        self.mode, self.horizon, self.same = "refine", np.inf, 0
+        self.mode, self.horizon, self.same = "refine", np.inf, False
         first = FIRST_STEP * np.sqrt(self.d) / max(np.linalg.norm(g), 100 * np.finfo(float).tiny)
         gamma = self.line.gamma if self.line else first  # B = I / gamma at first: the last basin's scale, within reason
         gamma, pairs = np.clip(gamma, 1e-3 * first, 10 * first), deque(maxlen=min(PAIRS, self.d + 2))
@@ -290,9 +289,8 @@ class Shape:
         if finite:
             wraps = (dq < 0) & ~sweep.wrapped
             height = np.where(wraps, 0.0, sweep.height + 0.5 * (sweep.g + g) * dq)
-            low, place = self.lowest_between(self.q, g, height, ~wraps)
             sweep.wrapped = sweep.wrapped | wraps
-            self.note_lowest(low, place)
+            self.note_lowest(*self.lowest_between(self.q, g, height, ~wraps))
             sweep.q, sweep.g, sweep.height = self.q, g, height
 
     def lowest_between(self, q: Vector, g: Vector, height: Vector, joined: Vector) -> tuple[Vector, Vector]:
@@ -339,7 +337,7 @@ class Shape:
             line.gamma, line.stretch = STRETCH * line.gamma, STRETCH
         line.q, line.f, line.g, line.radius = self.q, f, g, min(RADIUS_GROWTH * line.radius, RADIUS_MAX)
         gap, quadratic = f - self.base_f, -0.5 * g @ (self.base - self.q)  # f - f(base), if a quadratic ends in base
-        self.same = self.same + 1 if abs(gap - quadratic) <= SAME_BASIN * abs(gap) else 0
+        self.same = abs(gap - quadratic) <= SAME_BASIN * abs(gap)
 
     def refine(self, g: Vector) -> tuple[Vector, Vector]:
         """zeta = 1 and M = h^2 B / stretch: a quasi-Newton step; after a rejected trial, back onto the line."""
@@ -395,10 +393,9 @@ class Shape:
             return "converged"
         if self.noisy or (not line.accepted and (line.t < SHORTEST or promise <= unseen)):
             return "stall"
-        if self.escapes > 0 and line.f + unseen >= self.base_f and self.same >= SAME_BASIN_TWICE:
+        if self.escapes > 0 and line.f + unseen >= self.base_f and self.same:
             return "revisit"
-        lowest = line.f - max(self.hope, HOPE) * promise
-        return "hopeless" if lowest > self.base_f and line.age >= HOPE_AGE else None
+        return "hopeless" if line.age >= HOPE_AGE and line.f - max(self.hope, HOPE) * promise > self.base_f else None
 
     def leave(self, g: Vector, cause: str) -> tuple[Vector, Vector]:
         """Credit the escape that led here, write the basin to the archive, draw the next escape and make it."""
@@ -408,9 +405,12 @@ class Shape:
             self.hope = np.sqrt(self.hope * ratio) if self.hope > 0 else ratio
         noisy, fall = self.noisy, self.left_f - min(line.f, self.base_f)  # noise lets the base move before that
         better = fall > unseen
+        elsewhere = cause != "revisit" and np.isfinite(line.f)
+        self.recent = [line.f, *self.recent][:RECENT] if elsewhere else self.recent
+        low = elsewhere and sum(value < line.f - unseen for value in self.recent) <= LOWER * len(self.recent)
         if self.kind in range(len(KINDS)):
             self.trials[self.kind] += 1
-            self.successes[self.kind] += better and (not noisy or fall > WORTH * self.spread)
+            self.successes[self.kind] += better and fall > WORTH * self.spread if noisy else low
             if self.kind < DIFFERENCE and not noisy:
                 change = WIDER if cause == "revisit" else 0.0 if better else -NARROWER
                 self.widening = np.clip(self.widening + change, -WIDEST, WIDEST)

@@ -140,13 +140,14 @@ def library_runs(d: int) -> dict[str, Runs]:
 
     domains = [Box.around(*sides_of(case)) for case in cases]
     starts = [np.random.default_rng(7).uniform(*sides_of(case), (STARTS, d)) for case in cases]
-    grid = [(i, seed, nudge) for i in range(len(cases)) for seed in range(STARTS) for nudge in (0.0, NUDGE, -NUDGE)]
+    sizes = (0.0, NUDGE, -NUDGE, 3.0 * NUDGE, -3.0 * NUDGE)
+    grid = [(i, seed, nudge) for i in range(len(cases)) for seed in range(STARTS) for nudge in sizes]
     index, seeds, nudges = (jnp.asarray(column) for column in zip(*grid, strict=True))
     x0 = jnp.asarray([starts[i][seed] for i, seed, _ in grid])
     boxes = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(domains[i] for i, _, _ in grid))
     with patch.object(route, "TURN_SHARE", 0.0):  # the example does not look for turned axes
         runs = jax.jit(jax.vmap(run))(index, seeds, nudges, x0, boxes)
-    values, ends = (np.asarray(rows).reshape(len(cases), STARTS, 3, -1) for rows in runs)
+    values, ends = (np.asarray(rows).reshape(len(cases), STARTS, len(sizes), -1) for rows in runs)
     apart = np.maximum.accumulate(distance(values[:, :, 1:], values[:, :, :1]).max(axis=2), axis=-1)
     windows = np.sum(apart < ROUND_OFF, axis=-1)
     return {name: Runs(starts[i], values[i, :, 0], windows[i], ends[i, :, 0]) for i, name in enumerate(names)}
@@ -301,9 +302,11 @@ THRESHOLDS = {
     "LARGEST_STEP": 0.02,
     "LEAST_FACTOR": 3.0,
     "LEAST_LEFT": 1,
+    "LOWER": 0.1,
     "MISMATCH": 0.9,
     "MOST_HOPE": 3.0,
     "PLAIN": 1e6,
+    "RECENT": 3,
     "NOISE_IN_OWN": 50.0,
     "NOISY": 3.0,
     "SAME_FORCE": 1e18,

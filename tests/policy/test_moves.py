@@ -7,7 +7,19 @@ import pytest
 
 from shapeopt.memory import Archive
 from shapeopt.policy.draws import draw
-from shapeopt.policy.moves import ANYWHERE, DIFFERENCE, KINDS, SETTLE, SWEEP, WIDEST, Credit, next_widening, propose
+from shapeopt.policy.moves import (
+    ANYWHERE,
+    DIFFERENCE,
+    KINDS,
+    RECENT,
+    SETTLE,
+    SWEEP,
+    WIDEST,
+    Credit,
+    Recent,
+    next_widening,
+    propose,
+)
 
 D = 40
 LOWER, UPPER = np.full(D, -5.0), np.full(D, 5.0)
@@ -56,6 +68,19 @@ def test_a_kind_that_pays_is_drawn_more_often():
     no_sweep = jnp.where(jnp.arange(len(KINDS)) == SWEEP, -jnp.inf, 0.0)  # as where f is no sum
     kinds = np.asarray(jax.vmap(lambda n: credit.draw(n, no_sweep))(normals))
     assert np.mean(kinds == 2) > 0.8
+
+
+def test_a_basin_is_low_if_at_most_half_of_the_last_ones_are_lower():
+    recent, low = Recent.none(jnp.float64), []
+    for f in (5.0, 6.0, 7.0, 4.0, 5.5, 9.0):
+        recent = recent.with_basin(jnp.asarray(f), jnp.ones((), bool))
+        low.append(bool(recent.has_low(jnp.asarray(f))))
+    assert low == [True, True, False, True, True, False]
+    same = recent.with_basin(jnp.asarray(0.0), jnp.zeros((), bool))
+    assert jnp.array_equal(same.values, recent.values)
+    for _ in range(RECENT):
+        recent = recent.with_basin(jnp.asarray(8.0), jnp.ones((), bool))
+    assert recent.has_low(jnp.asarray(8.0))  # older ones are forgotten, and equal ones are not lower
 
 
 @pytest.mark.parametrize("kind", [i for i, kind in enumerate(KINDS) if kind.name not in ("anywhere", "difference")])

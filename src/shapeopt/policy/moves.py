@@ -1,7 +1,8 @@
 """Where to go when a basin is left: kinds of move, drawn by what each has earned so far in this run.
 
 Each kind has a radius (internal units: the box is 10 wide) and says whether it moves all coordinates or a few. The kind
-of the next escape is drawn by Thompson sampling over its rate of success, a success being a better basin.
+of the next escape is drawn by Thompson sampling over its rate of success. A better basin would be too rare a success to
+learn from: one in the lower half of the basins that were left last will do, unless it is the one that the move is from.
 """
 
 import enum
@@ -34,7 +35,7 @@ KINDS = (
     Kind("few middle", 1.5, True, 0.25),
     Kind("few far", 3.0, True, 0.15),
     Kind("difference", 0.1, False, 0.2),
-    Kind("anywhere", 1.0, False, 0.15),
+    Kind("anywhere", 1.0, False, 0.45),
     Kind("settle", 0.0, False, 0.4),
     Kind("sweep", 0.1, False, 0.9),
 )
@@ -56,9 +57,11 @@ class Station(enum.IntEnum):
     MODELLED = -8
 
 
-WIDER, NARROWER = 0.15, 0.05  # change of the log radius after a move that fell back, and one that led to a worse basin
+WIDER, NARROWER = 0.2, 0.05  # change of the log radius after a move that fell back, and one that led to a worse basin
 WIDEST = 1.5  # largest change of the log radius in all
 PRIOR_WEIGHT = 2.0  # how many trials the prior is worth
+RECENT = 16  # basins that are compared
+LOWER = 0.5  # share of them that may be lower than one that counts as a success
 RADIUS_SPREAD = 0.4  # standard deviation of the log radius
 DIFFERENCE_WEIGHT = 0.8  # as differential evolution's F
 
@@ -86,6 +89,24 @@ class Credit(eqx.Module):
         mean = (self.successes + PRIOR_WEIGHT * prior) / weight
         spread = jnp.sqrt(mean * (1.0 - mean) / (weight + 1.0))
         return jnp.argmax(mean + spread * normals + bias).astype(jnp.int32)
+
+
+class Recent(eqx.Module):
+    """Values of the basins that were left last; +inf where there were fewer."""
+
+    values: Float[Array, " recent"]
+
+    @staticmethod
+    def none(dtype: jax.typing.DTypeLike) -> "Recent":
+        return Recent(jnp.full(RECENT, jnp.inf, dtype))
+
+    def with_basin(self, f: Float[Array, ""], active: Bool[Array, ""]) -> "Recent":
+        return Recent(jnp.where(active, jnp.concatenate([f[None], self.values[:-1]]), self.values))
+
+    def has_low(self, f: Float[Array, ""]) -> Bool[Array, ""]:
+        """Whether f is low among them."""
+        count = lambda chosen: jnp.sum(chosen, dtype=f.dtype)  # noqa: E731
+        return count(self.values < f) <= LOWER * count(jnp.isfinite(self.values))
 
 
 def next_widening(

@@ -26,7 +26,7 @@ from .draws import Draws, draw, sample_normal
 from .drift import Drift
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
-from .moves import KINDS, SWEEP, Credit, Station, next_widening, propose
+from .moves import KINDS, SWEEP, Credit, Recent, Station, next_widening, propose
 from .route import (
     FOREVER,
     LEAST_SAMPLED,
@@ -56,7 +56,6 @@ HOPE = 4.0  # a basin is hopeless if even this multiple, or that of basins so fa
 MOST_HOPE = 1e4  # largest such multiple
 HOPE_AGE = 3  # steps before the prediction is trusted
 SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
-SAME_BASIN_TWICE = 2  # in how many steps in a row
 BASIN_RADIUS = 0.05  # distance per sqrt(d) below which two bottoms are one
 SETTLE_SHARE, SETTLE_LONG = 0.3, 0.5  # of the readings for a settle stage; where they are too few to sample as well
 SETTLE_HOP, SETTLE_LEAST = 0.05, 8.0  # of the readings, after other moves; least
@@ -141,8 +140,9 @@ class UniversalPolicy(AbstractProvidentPolicy):
             base_f=real(jnp.inf),
             base_g=jnp.zeros_like(q),
             spread=real(0.0),
-            same=jnp.zeros((), jnp.int32),
+            same=jnp.zeros((), bool),
             credit=Credit.blank(dtype),
+            recent=Recent.none(dtype),
             kind=jnp.asarray(Station.SAMPLE if samples else Station.OPENING, jnp.int32),
             archive=Archive.empty(self.basins, q.size, dtype),
             left_f=real(jnp.inf),
@@ -171,12 +171,12 @@ class UniversalPolicy(AbstractProvidentPolicy):
         drift = state.drift.observed(plant, action.mode == Mode.SETTLE)
         gap = line.f - state.base_f
         quadratic = -0.5 * jnp.dot(line.g, state.base - line.q)  # f - f(bottom) of a quadratic with its bottom there
-        alike = line.accepted & (jnp.abs(gap - quadratic) <= SAME_BASIN * jnp.abs(gap))
+        alike = jnp.abs(gap - quadratic) <= SAME_BASIN * jnp.abs(gap)
         escaped = action.mode == Mode.ESCAPE
         sweeping = escaped & (state.kind == SWEEP)
         surveying = sweeping | (escaped & (state.kind < 0))  # from the base, which must stay where it is
         lower = is_noisy(state) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
-        same = jnp.where(refining, jnp.where(line.accepted, jnp.where(alike, state.same + 1, 0), state.same), 0)
+        same = refining & jnp.where(line.accepted, alike, state.same)
         sweep = when(sweeping, lambda sweep: sweep.observed(_turned(state, plant)), state.sweep)
         axes = state.axes and state.axes.observed(plant, _surveys(state, action))
         sampler = state.sampler
@@ -331,7 +331,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         hopeless = (line.f - hope * promise > state.base_f) & (line.age >= HOPE_AGE)
         if state.bodies is not None:
             hopeless |= state.bodies.fresh  # the model leads on at no cost
-        revisit = (state.escapes > 0) & (line.f + round_off >= state.base_f) & (state.same >= SAME_BASIN_TWICE)
+        revisit = (state.escapes > 0) & (line.f + round_off >= state.base_f) & state.same
         flags = (converged, failed | is_noisy(state), revisit, hopeless)
         return Signals(*(refining & flag for flag in flags), nonfinite=~jnp.isfinite(line.f) & refining)
 
@@ -391,7 +391,11 @@ class UniversalPolicy(AbstractProvidentPolicy):
         lowers = line.f + unseen < state.base_f
         fall = state.left_f - jnp.minimum(line.f, state.base_f)  # noise lets the base move before the basin is left
         better = fall > unseen
-        credit = state.credit.paid(state.kind, better & (~noisy | (fall > WORTH * state.spread)), jnp.ones((), bool))
+        fell_back = cause == Cause.REVISIT
+        elsewhere = ~fell_back & jnp.isfinite(line.f)
+        recent = state.recent.with_basin(line.f, elsewhere)
+        pays = jnp.where(noisy, better & (fall > WORTH * state.spread), elsewhere & recent.has_low(line.f - unseen))
+        credit = state.credit.paid(state.kind, pays, jnp.ones((), bool))
         gain = jnp.where(better, fall, jnp.where(state.escapes > 0, jnp.abs(line.f - state.base_f), jnp.inf))
         gain = jnp.where(jnp.isfinite(gain) & (gain > unseen + SAME_VALUE * state.spread), gain, state.spread)
         base, base_f = jnp.where(lowers, line.q, state.base), jnp.where(lowers, line.f, state.base_f)
@@ -402,10 +406,11 @@ class UniversalPolicy(AbstractProvidentPolicy):
             base_g=jnp.where(lowers, line.g, state.base_g),
             spread=jnp.where(state.spread > 0, state.spread**0.8 * gain**0.2, gain),  # geometric, so outliers fade
             credit=credit,
+            recent=recent,
             advice=state.advice if self.planner is None else self.planner(run_features(state, plant, credit)),
             left_f=base_f,
             hope=jnp.where(cause == Cause.CONVERGED, hope, state.hope),
-            widening=next_widening(state.widening, state.kind, cause == Cause.REVISIT, better | noisy),
+            widening=next_widening(state.widening, state.kind, fell_back, better | noisy),
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
         )
 

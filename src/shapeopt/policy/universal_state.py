@@ -11,7 +11,7 @@ from .bodies import Bodies
 from .drift import Drift
 from .heads import Advice, per_rms, rms
 from .line import Line
-from .moves import Credit
+from .moves import Credit, Recent
 from .sampling import Sampler
 from .sweep import Sweep
 
@@ -32,8 +32,9 @@ class UniversalState(eqx.Module):
     base_f: Scalar
     base_g: Float[Array, " d"]
     spread: Scalar  # typical difference of value between basins
-    same: Int[Array, ""]  # steps in a row that looked like the base's own basin
+    same: Bool[Array, ""]  # whether the last accepted step looked like the base's own basin
     credit: Credit
+    recent: Recent
     kind: Int[Array, ""]
     archive: Archive
     left_f: Scalar  # base_f when a basin was last left
@@ -69,7 +70,7 @@ def run_features(state: UniversalState, plant: Plant, credit: Credit) -> Float[A
         noise_share(state),
         state.archive.count.astype(dtype) / state.archive.values.size,
         jnp.mean((jnp.isfinite(plant.lower) & jnp.isfinite(plant.upper)).astype(dtype)),
-        (state.same > 0).astype(dtype),
+        state.same.astype(dtype),
         jnp.log(state.readings) / 3.0 - 2.0,
         jnp.where(state.coupling < 0, 0.0, 1.0 - 2.0 * jnp.minimum(state.coupling, 1.0)),  # 1 for a sum
     )
