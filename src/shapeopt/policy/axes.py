@@ -48,11 +48,12 @@ class Axes(eqx.Module):
         return Axes(nought, nought, nought, matrix, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
 
     def turn(self, *vectors: Vector) -> Float[Array, "n d"]:
-        """Vectors in the coordinates of the frame, one a row."""
-        return when(self.turned, lambda rows: rows @ self.matrix.T, jnp.stack(vectors))
+        """Vectors in the coordinates of the frame, one a row. Sums of products, since a product of matrices in a loop
+        can't be part of one kernel (see `rollout.ONE_KERNEL`)."""
+        return when(self.turned, lambda rows: jnp.sum(rows[:, None, :] * self.matrix, axis=-1), jnp.stack(vectors))
 
     def back(self, z: Vector) -> Vector:
-        return when(self.turned, lambda z: z @ self.matrix, z)
+        return when(self.turned, lambda z: jnp.sum(z[:, None] * self.matrix, axis=0), z)
 
     def opened(self, q: Vector, lower: Vector, upper: Vector, draws: Draws, active: Flag) -> "Axes":
         """A survey around a place between q and the middle of the box, where `active`."""
@@ -93,7 +94,7 @@ class Axes(eqx.Module):
         def turned(straight: Course) -> Course:
             half, middle = 0.5 * (straight.upper - straight.lower), 0.5 * (straight.upper + straight.lower)
             base, base_g, middle = self.turn(straight.base, straight.base_g, middle)
-            reach = jnp.minimum(jnp.abs(self.matrix) @ half, TURNED_REACH * jnp.max(half))
+            reach = jnp.minimum(jnp.sum(jnp.abs(self.matrix) * half, axis=-1), TURNED_REACH * jnp.max(half))
             reach = jnp.where(narrow, NARROW_REACH, reach) * jnp.where(draws.uniform < 0.5, -1.0, 1.0).astype(
                 base.dtype
             )
