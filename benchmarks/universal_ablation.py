@@ -26,7 +26,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from shapeopt.bench.statistics import mean_interval
 from shapeopt.dynamics import SecantPairs
-from shapeopt.policy import moves, route, universal
+from shapeopt.policy import moves, pair_model, route, universal
 from shapeopt.policy.moves import ANYWHERE, DIFFERENCE, KINDS, Credit
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
@@ -94,6 +94,8 @@ PARTS = (
     Part("anywhere", "moves are from the best basin alone", undrawn=(ANYWHERE,)),
     Part("widening radii", "radii stay as they are", ((moves, "WIDER", 0.0), (moves, "NARROWER", 0.0))),
     Part("sweep", "f is never taken for a sum", ((route, "COUPLED", 0.0), (route, "TESTED_RUN", np.inf))),
+    Part("turned axes", "sums in other frames are not looked for", ((route, "TURN_SHARE", 0.0),)),
+    Part("model of bodies", "sums over pairs are not looked for", ((pair_model, "TRUSTED", 0.0),)),
     Part("sampling", "hopping goes on", ((route, "SAMPLE_ROOM", np.inf),)),
     Part("hopeless event", "basins are refined to their bottoms", ((universal, "HOPE_AGE", NEVER),)),
     Part("learned hope", "always the same multiple of the promise", ((universal, "MOST_HOPE", universal.HOPE),)),

@@ -3,7 +3,8 @@
 python docs/make_results.py [FOLDER OF RECORDS [FOLDER OF DOCS]]
 
 Whole records are too large for the repository. What tables need of them is kept in one file beside the folder
-(FOLDER.safetensors); where the folder is absent the page is made from that, and its pictures stay as they are.
+(FOLDER.safetensors). Records in the folder take the place of those that were kept of the same cell and method. Pictures
+need the records of all methods of a protocol; where some are absent they stay as they are, and the page says so.
 """
 
 import sys
@@ -55,14 +56,17 @@ def main(folder: Path = RECORDS, docs: Path = DOCS) -> None:
 
 
 def read(folder: Path) -> list[Digest]:
-    """The digests of a folder of records, which are then kept beside it; else those that were kept."""
+    """The digests that were kept beside a folder of records, and those of the folder, which are then kept too."""
     kept = folder.with_suffix(".safetensors")
-    if not folder.is_dir():
-        return load_digests(kept) if kept.is_file() else []
-    found = digests(load_records(folder))
-    if found:
-        save_digests(kept, found)
-    return found
+    found = {_key(one): one for one in load_digests(kept)} if kept.is_file() else {}
+    if folder.is_dir() and (new := digests(load_records(folder))):
+        found |= {_key(one): one for one in new}
+        save_digests(kept, list(found.values()))
+    return list(found.values())
+
+
+def _key(one: Digest) -> tuple[str, str, str, int]:
+    return one.protocol, one.place, one.method, one.seed
 
 
 def section(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -> str:
@@ -75,7 +79,7 @@ def section(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) ->
     )
     shown = ["overview"] if source_of(protocol) else list(PER_PROTOCOL)  # those beside the paper's are above
     tables = [folded(to_markdown(PER_PROTOCOL[name](mine, 0))) for name in shown]
-    return "\n".join([f"## Protocol `{protocol}`\n", f"{about}{size}\n", *pictures(folder, docs, protocol), *tables])
+    return "\n".join([f"## Protocol `{protocol}`\n", f"{about}{size}\n", *pictures(folder, docs, protocol, mine), *tables])
 
 
 def goals(found: Sequence[Digest]) -> list[str]:
@@ -90,12 +94,14 @@ def paper_tables(found: Sequence[Digest]) -> str:
     return "\n".join(["## The paper's tables\n", UNMATCHED, *tables])
 
 
-def pictures(folder: Path, docs: Path, protocol: str) -> list[str]:
+def pictures(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -> list[str]:
     """Links to the pictures that the records of a protocol have something for."""
     links = []
+    there = {_key(one) for one in digests(load_records(folder, protocol))} if folder.is_dir() else set()
+    whole = there >= {_key(one) for one in found}
     for kind, picture in PICTURES.items():
         name = f"images/results/{protocol}-{kind}.png"
-        if folder.is_dir():
+        if whole:
             try:
                 save(picture.draw(load_records(folder, protocol)), docs / name)
             except NothingToDraw:  # such as a picture against budgets where all cells have the same
@@ -103,6 +109,9 @@ def pictures(folder: Path, docs: Path, protocol: str) -> list[str]:
         elif not (docs / name).is_file():
             continue
         links.append(f"![{protocol}: {picture.about}]({name})\n")
+    if there and not whole and links:
+        methods = _listed(f"`{method}`" for _, _, method, _ in there)
+        links.append(f"The pictures were drawn before the last records of {methods}, which the tables have.\n")
     return links
 
 
