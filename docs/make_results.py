@@ -79,7 +79,9 @@ def section(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) ->
     )
     shown = ["overview"] if source_of(protocol) else list(PER_PROTOCOL)  # those beside the paper's are above
     tables = [folded(to_markdown(PER_PROTOCOL[name](mine, 0))) for name in shown]
-    return "\n".join([f"## Protocol `{protocol}`\n", f"{about}{size}\n", *pictures(folder, docs, protocol, mine), *tables])
+    return "\n".join(
+        [f"## Protocol `{protocol}`\n", f"{about}{size}\n", *pictures(folder, docs, protocol, mine), *tables]
+    )
 
 
 def goals(found: Sequence[Digest]) -> list[str]:

@@ -227,6 +227,7 @@ def disagreements(example: ModuleType, name: str) -> Iterator[str]:
 NOT_THERE = {
     "FOREVER",
     "LEAST_FORCES",
+    "LEAST_TURNED",
     "MOST_TURNED",
     "SAMPLED_FORCES",
     "TURNED_COUPLED",

@@ -21,7 +21,7 @@ from .base import Plant
 from .draws import Draws
 from .sweep import Course, tentative_place
 
-MOST_TURNED = 128  # dimension up to which axes are looked for
+LEAST_TURNED, MOST_TURNED = 4, 128  # dimensions in which axes are looked for; in fewer, hops are as quick
 INWARD = 0.5  # the place of a survey: on the way from a place that was read to the middle of the box
 TURNED_REACH = 1.25  # of turned coordinates that are swept, in half-widths of the box; at most what the box has
 ROUNDS = 10  # in which each pair of coordinates is rotated once; Jacobi's method converges quadratically

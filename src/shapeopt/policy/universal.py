@@ -19,7 +19,7 @@ from ..core import REACH, Cause, Mode, when
 from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPotential, StepResult, Structure
 from ..events import Signals, StageAction
 from ..memory import Archive
-from .axes import MOST_TURNED, Axes
+from .axes import LEAST_TURNED, MOST_TURNED, Axes
 from .base import AbstractProvidentPolicy, Drive, Plant
 from .bodies import Bodies
 from .draws import Draws, draw, sample_normal
@@ -132,7 +132,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             line=Line.blank(q, min(self.pairs, q.size + 2)),
             drift=Drift.blank(q),
             sweep=Sweep.blank(q),
-            axes=Axes.blank(q) if 1 < q.size <= MOST_TURNED and not self.values else None,
+            axes=Axes.blank(q) if LEAST_TURNED <= q.size <= MOST_TURNED and not self.values else None,
             sampler=Sampler.blank(q, forces=not self.values) if samples or q.size >= LEAST_SAMPLED else None,
             bodies=None if self.values else Bodies.blank(q),
             coupling=real(UNKNOWN if q.size > 1 else 0.0),
