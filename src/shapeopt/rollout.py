@@ -285,7 +285,7 @@ def _compiled_step(static: Any, treedef: Any, packing: Packing) -> CompiledStep:
         return set_xla_metadata(inner(*arguments), **ONE_KERNEL)  # marks this call, and not the calls within it
 
     plain = jax.jit(tell, donate_argnums=1, compiler_options=compiler_options())
-    small = packing.groups and len(point.shape) == 1 and optimizer.fits_one_kernel(blank)
+    small = packing.groups and len(point.shape) == 1 and optimizer.has_small_steps(blank)
     single = jax.jit(one_kernel, donate_argnums=1) if small else plain  # `compiler_options` would prevent it
     return CompiledStep(jax.jit(packing.pack), single, plain, point, info)
 

@@ -141,8 +141,8 @@ class ShapeOptimizer(AbstractOptimizer):
     def info(self, state: ShapeState) -> Info:
         return state.info
 
-    def fits_one_kernel(self, state: ShapeState) -> bool:
-        return self.policy.fits_one_kernel(state.policy)
+    def has_small_steps(self, state: ShapeState) -> bool:
+        return self.policy.has_small_steps(state.policy)
 
     def tell(self, state: ShapeState, reading: Reading) -> ShapeState:
         heard = self.hear(state, reading)

@@ -40,6 +40,6 @@ class AbstractOptimizer(eqx.Module):
         """What a person wants to see of the last step; a fixed-shape pytree (None where there is nothing)."""
         return None
 
-    def fits_one_kernel(self, state: PyTree) -> bool:
-        """Whether a step from such a state is small enough to be compiled into one kernel."""
+    def has_small_steps(self, state: PyTree) -> bool:
+        """Whether all steps from such a state are small: one kernel can hold them, and a batch waits for none."""
         return True

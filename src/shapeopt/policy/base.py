@@ -73,8 +73,8 @@ class AbstractPolicy(eqx.Module):
         """Whether the next reading is to bring a force; here: every one is."""
         return jnp.ones((), bool)
 
-    def fits_one_kernel(self, state: PyTree) -> bool:
-        """Whether a step from such a state is small enough to be compiled into one kernel."""
+    def has_small_steps(self, state: PyTree) -> bool:
+        """Whether all steps from such a state are small: one kernel can hold them, and a batch waits for none."""
         return True
 
     def share(self, before: PyTree, after: PyTree) -> PyTree:

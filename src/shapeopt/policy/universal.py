@@ -414,7 +414,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
         )
 
-    def fits_one_kernel(self, state: UniversalState) -> bool:
+    def has_small_steps(self, state: UniversalState) -> bool:
         """Not with a model of bodies, whose hops are loops within loops."""
         return state.bodies is None
 
