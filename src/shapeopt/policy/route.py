@@ -1,10 +1,10 @@
 """Which stage follows which in a run of `universal`.
 
 The first basin leads to the test for a sum when it has had its share of the readings, by a second reading of the base
-where forces do not fit the values; the test to a sweep, or to a survey for turned axes in which f is a sum, or back; a
-sweep to the lowest place of each coordinate; a basin that was small, or that noise was settled in, to sampling, once;
-sampling to its mean; every basin, where f is a sum over pairs of bodies, to a lower one of a model of them. Every other
-escape leads to
+where forces do not fit the values; the test to a sweep or back, or, in a short run at once and in others after the
+first basin, to a survey for turned axes in which f is a sum; a sweep to the lowest place of each coordinate; a basin
+that was small, or that noise was settled in, to sampling, once; sampling to its mean; every basin, where f is a sum
+over pairs of bodies, to a lower one of a model of them. Every other escape leads to
 refining, or to settling where forces are noisy, and every other basin to an escape that is drawn.
 """
 
@@ -113,7 +113,7 @@ def route(state: UniversalState, plant: Plant, came: Arrival, noise_told: bool) 
     tests = (due | came.checked) & ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
     judged = came.tested | came.turned
     sweeps = (due | judged | (came.checked & (state.sweep.steps == 0))) & ~checks & is_sum(state, plant)
-    turns = came.tested & ~sweeps & may_turn(state, plant)
+    turns = came.tested & ~sweeps & may_turn(state, plant) & ~can_wait(state, plant)
     first = jnp.where(noisy, is_rippled(state, plant) & falls_plainly(state), judged & (state.escapes > 0))
     samples = (judged | came.checked) & first & ~(tests | sweeps | turns) & may_sample(state, plant)
     returns = noisy & came.surveyed & ~(better | tests | sweeps | samples | turns)
@@ -132,9 +132,10 @@ def depart(state: UniversalState, plant: Plant, cause: Int[Array, ""], kind: Int
     checks = ~models & stalled & (state.sigma < 0) & (line.mismatch > MISMATCH)
     tests = ~(models | checks) & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
     tests = tests & jnp.isfinite(state.base_f) & ~knows_bodies(state)
-    samples = ~(models | tests | checks) & may_sample(state, plant)
-    sweeps = ~(models | tests | checks | samples) & (kind == SWEEP)
-    return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, nowhere, models, nowhere, nowhere)
+    turns = ~(models | tests | checks) & (state.coupling >= 0) & ~is_sum(state, plant) & may_turn(state, plant)
+    samples = ~(models | tests | checks | turns) & may_sample(state, plant)
+    sweeps = ~(models | tests | checks | turns | samples) & (kind == SWEEP)
+    return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, turns, models, nowhere, nowhere)
 
 
 def lean(state: UniversalState, plant: Plant) -> Float[Array, " kinds"]:
@@ -171,11 +172,24 @@ def may_turn(state: UniversalState, plant: Plant) -> Flag:
     """Whether to look for turned axes, once in a run: d + 2 readings, which leave enough for a sweep."""
     if state.axes is None:
         return jnp.zeros((), bool)
-    survey = plant.q.size + 2
-    room = (1.0 - plant.spent) * state.readings > SWEEP_ROOM * (survey + sweep_length(state.readings))
-    fits = room & (survey <= TURN_SHARE * state.readings)
+    fits = (left(state, plant) > turning(state, plant)) & (plant.q.size + 2 <= TURN_SHARE * state.readings)
     sound = (state.sigma <= 0) & jnp.isfinite(state.coupling) & plant.finite
     return fits & sound & (state.axes.read == 0) & ~knows_bodies(state)
+
+
+def can_wait(state: UniversalState, plant: Plant) -> Flag:
+    """Whether the first basin can be refined before axes are looked for: half of what is left would do for them."""
+    return (state.escapes == 0) & (0.5 * left(state, plant) > turning(state, plant))
+
+
+def turning(state: UniversalState, plant: Plant) -> Scalar:
+    """Readings that a survey for turned axes and a sweep in them need before the end."""
+    return SWEEP_ROOM * (plant.q.size + 2 + sweep_length(state.readings))
+
+
+def left(state: UniversalState, plant: Plant) -> Scalar:
+    """Readings that are left."""
+    return (1.0 - plant.spent) * state.readings
 
 
 def is_noisy(state: UniversalState) -> Flag:

@@ -369,6 +369,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
         sweep, sampler = state.sweep.opened(_course(state, plant, draws), length, go.sweeps), state.sampler
         anchor = jnp.where(go.sweeps, _turned_back(state, sweep.target, plant), anchor)
         anchor = anchor if state.bodies is None else jnp.where(go.models, state.bodies.target, anchor)
+        axes = state.axes
+        if axes is not None:
+            axes = axes.opened(plant.q, lower, upper, draws, go.turns)
+            anchor = jnp.where(go.turns, axes.point, anchor)
         if sampler is not None:
             step = jnp.where(is_noisy(state), SETTLED_STEP, SAMPLE_STEP).astype(plant.q.dtype)
             sampler = sampler.opened(state.base, step, go.samples)
@@ -378,8 +382,9 @@ class UniversalPolicy(AbstractProvidentPolicy):
         potential = ShapedPotential.anchored(anchor + plant.g / kappa, kappa)
         drive = Drive(Structure.plain(metric, jnp.ones_like(kappa), plant.q), potential, jnp.full_like(kappa, jnp.inf))
         horizon = jnp.where(go.sweeps, length, jnp.where(go.samples, SAMPLE_SHARE * state.readings, 1.0))
+        horizon = jnp.where(go.turns, plant.q.size + 2.0, horizon)
         kind, escapes = go.kind(kind, values=self.values), state.escapes + 1
-        state = replace(state, sweep=sweep, sampler=sampler, kind=kind, escapes=escapes)
+        state = replace(state, sweep=sweep, axes=axes, sampler=sampler, kind=kind, escapes=escapes)
         return state, _action(Mode.ESCAPE, anchor, horizon.astype(jnp.int32)), drive
 
     def _taken_stock(self, state: UniversalState, plant: Plant, cause: Int[Array, ""]) -> UniversalState:
