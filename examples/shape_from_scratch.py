@@ -8,7 +8,7 @@ not fit the values are read twice; if they are noisy, basins are settled in inst
 or noisy, an evolution strategy, escapes again, looks for the mean around which values are low.
 
 Labels behind `#` are the paper's; docs/notation.md lists them. Left out of the library's version: learned heads (zero
-while untrained), the ledger, visits of a basin, coordinates without bounds, values alone, sums in turned axes, models of
+while untrained), the ledger, visits of a basin, coordinates without bounds, values alone, turned axes, models of
 bodies. tests/test_from_scratch.py holds this file to the library, reading by reading. To see it at work: run it.
 """
 
