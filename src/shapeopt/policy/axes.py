@@ -27,7 +27,6 @@ TURNED_REACH = 1.25  # of turned coordinates that are swept, in half-widths of t
 ROUNDS = 10  # in which each pair of coordinates is rotated once; Jacobi's method converges quadratically
 NARROW_REACH = 2.0  # the same of every second sweep, around the base: finer, and so exact
 
-Scalar = Float[Array, ""]
 Vector = Float[Array, " d"]
 Flag = Bool[Array, ""]
 

@@ -141,7 +141,7 @@ def depart(state: UniversalState, plant: Plant, cause: Int[Array, ""], kind: Int
 def lean(state: UniversalState, plant: Plant) -> Float[Array, " kinds"]:
     """Added to the rates of success of the kinds: no settling without noise; a first sweep, if it pays, comes first."""
     pays = is_sum(state, plant)
-    pays = pays & ((1.0 - plant.spent) * state.readings > SWEEP_ROOM * sweep_length(state.readings))
+    pays = pays & (left(state, plant) > SWEEP_ROOM * sweep_length(state.readings))
     sweep = jnp.where(pays, jnp.where(state.sweep.count < sweeps_at_least(state), jnp.inf, 0.0), -jnp.inf)
     settle = jnp.where(is_noisy(state), 0.0, -jnp.inf)
     order = jnp.arange(len(KINDS))
@@ -164,7 +164,7 @@ def most_coupled(d: int, turned: bool = False) -> float:
 
 
 def sweeps_at_least(state: UniversalState) -> Int[Array, ""]:
-    """How many sweeps are made before others moves: in turned axes, a wide and a narrow one."""
+    """How many sweeps are made before other moves: in turned axes, a wide and a narrow one."""
     return jnp.ones((), jnp.int32) if state.axes is None else 1 + state.axes.turned.astype(jnp.int32)
 
 
@@ -201,7 +201,7 @@ def may_sample(state: UniversalState, plant: Plant) -> Flag:
     if state.sampler is None:
         return jnp.zeros((), bool)
     length = SAMPLE_SHARE * state.readings
-    room = ((1.0 - plant.spent) * state.readings > SAMPLE_ROOM * length) & (state.sampler.read == 0)
+    room = (left(state, plant) > SAMPLE_ROOM * length) & (state.sampler.read == 0)
     rippled = is_rippled(state, plant) & (length >= LEAST_GENERATIONS * generation(plant.q.size))
     room = room & ~knows_bodies(state)
     return room & jnp.where(is_noisy(state), noise_can_be_sampled(state, plant), rippled)
