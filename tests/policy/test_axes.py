@@ -12,7 +12,7 @@ import pytest
 from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
 from shapeopt.policy import UniversalPolicy, route
-from shapeopt.policy.axes import eigenvectors
+from shapeopt.policy.axes import PRELUDE, eigenvectors, survey_length
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
 
@@ -90,9 +90,14 @@ def test_without_a_survey_it_is_not():
     assert np.median(runs(0.0)[0].best) > 1.0
 
 
-def test_a_sum_in_no_frame_goes_on_in_its_own_after_one_survey():
+def test_a_sum_in_no_frame_goes_on_in_its_own_after_one_survey_that_is_given_up():
     found = runs(route.TURN_SHARE)[1]
-    assert not found.turned.any() and set(found.surveyed) == {0, D + 2}  # 0: taken for a sum as it is
+    assert not found.turned.any() and set(found.surveyed) == {0, PRELUDE}  # 0: taken for a sum as it is
+
+
+def test_a_survey_that_is_not_given_up_has_its_length():
+    found = runs(route.TURN_SHARE)[0]
+    assert set(found.surveyed) == {survey_length(D)}
 
 
 def test_a_survey_that_meets_what_is_not_finite_changes_no_axes():

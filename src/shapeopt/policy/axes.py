@@ -1,9 +1,10 @@
 """Turned axes: is f a sum over coordinates of some other orthogonal frame, and if so, which?
 
-If f(q) = sum_i phi_i(a_i . q) with orthonormal a_i, its Hessian is A^T diag(phi_i'') A everywhere: the eigenvectors at
-one place, read off d differences of forces, are the axes. Whether that is so for f is tested as it is for the
-coordinates themselves, by one reading for which half of the turned coordinates move. A survey is a stage of d + 2
-placements: a place, d small steps from it, the test.
+If f(q) = sum_i phi_i(a_i . q) with orthonormal a_i, its Hessian is H = A^T diag(phi_i'') A everywhere. Two Hessians of
+such a sum commute, and few others do: six readings, two places and four small steps, compare H' H g with H H' g, and a
+survey ends there if they differ. Else the eigenvectors of H, read off d differences of forces, are the axes, which is
+tested as it is for the coordinates themselves, by one reading for which half of the turned coordinates move. A survey
+is a stage of d + 7 placements, or of six.
 
 Departs from the paper: not in it; each reading of a survey is a placement (design, the escape limit).
 """
@@ -22,11 +23,15 @@ from .draws import Draws
 from .sweep import Course, tentative_place
 
 LEAST_TURNED, MOST_TURNED = 4, 128  # dimensions in which axes are looked for; in fewer, hops are as quick
-INWARD = 0.5  # the place of a survey: on the way from a place that was read to the middle of the box
+INWARD = 0.5  # the places of a survey: on the way from a place that was read, or one aside, to the middle of the box
+ASIDE = 3.0  # root mean square distance of those two, by coordinate, in internal units (the box is 10 wide)
+COMMUTING = 0.03  # difference of H' H g and H H' g, as a share of both, up to which Hessians are taken to commute
+PRELUDE = 6  # readings that show it
 TURNED_REACH = 1.25  # of turned coordinates that are swept, in half-widths of the box; at most what the box has
 ROUNDS = 10  # in which each pair of coordinates is rotated once; Jacobi's method converges quadratically
 NARROW_REACH = 2.0  # the same of every second sweep, around the base: finer, and so exact
 
+Scalar = Float[Array, ""]
 Vector = Float[Array, " d"]
 Flag = Bool[Array, ""]
 
@@ -36,15 +41,17 @@ class Axes(eqx.Module):
 
     point: Vector  # of the survey
     force: Vector  # there
+    aside: Vector  # another place, to compare Hessians
+    aside_force: Vector
     move: Vector  # of the turned coordinates, in the test
-    matrix: Float[Array, "d d"]  # rows a_i; differences of forces while a survey is under way
+    matrix: Float[Array, "d d"]  # rows a_i; what small steps have shown while a survey is under way
     read: Int[Array, ""]  # readings of the survey
     turned: Flag  # whether the frame is that of `matrix`
 
     @staticmethod
     def blank(q: Vector) -> "Axes":
         nought, matrix = jnp.zeros_like(q), jnp.zeros((q.size, q.size), q.dtype)
-        return Axes(nought, nought, nought, matrix, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+        return Axes(nought, nought, nought, nought, nought, matrix, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
 
     def turn(self, *vectors: Vector) -> Float[Array, "n d"]:
         """Vectors in the coordinates of the frame, one a row. Sums of products, since a product of matrices in a loop
@@ -56,35 +63,70 @@ class Axes(eqx.Module):
 
     def opened(self, q: Vector, lower: Vector, upper: Vector, draws: Draws, active: Flag) -> "Axes":
         """A survey around a place between q and the middle of the box, where `active`."""
-        point = q + INWARD * (0.5 * (lower + upper) - q)
+        inward = lambda q: q + INWARD * (0.5 * (lower + upper) - q)  # noqa: E731
+        aside = inward(jnp.clip(q + ASIDE * draws.normal, lower, upper))
         wide = jnp.full_like(q, 2.0 * REACH)  # turned coordinates have no bounds of their own
         move = tentative_place(jnp.zeros_like(q), draws.normal, draws, -wide, wide)
-        return replace(self, point=jnp.where(active, point, self.point), move=jnp.where(active, move, self.move))
+        point, aside, move = (
+            jnp.where(active, new, old)
+            for new, old in ((inward(q), self.point), (aside, self.aside), (move, self.move))
+        )
+        return replace(self, point=point, aside=aside, move=move)
 
     @property
     def target(self) -> Vector:
         """Where the survey reads next."""
-        d, dtype = self.point.size, self.point.dtype
-        step = jnp.where(is_row(d, self.read - 1), float(jnp.finfo(dtype).eps) ** (1 / 3), 0.0).astype(dtype)
-        return self.point + jnp.where(self.read > d, self.back(self.move), step)
+        tests = self.read == survey_length(self.point.size) - 1
+        small = jnp.where(self.read > 1, self._step * self._along, 0.0)
+        return self._place + jnp.where(tests, self.back(self.move), small)
+
+    @property
+    def _is_aside(self) -> Flag:
+        """Whether the next reading is aside: that place itself, and steps there along g and along H g."""
+        return (self.read == 1) | (self.read == 3) | (self.read == 4)
+
+    @property
+    def _place(self) -> Vector:
+        return jnp.where(self._is_aside, self.aside, self.point)
+
+    @property
+    def _along(self) -> Vector:
+        """What a small step leads along: g at both places, H g and H' g at the other one, then each coordinate."""
+        crossed = jnp.where(self.read == 4, self.matrix[0], self.matrix[1])
+        way = jnp.where(self.read < 4, self.force, crossed)
+        return jnp.where(self.read < PRELUDE, way, is_row(way.size, self.read - PRELUDE).astype(way.dtype))
+
+    @property
+    def _step(self) -> Scalar:
+        """Length of that step, in lengths of what it leads along."""
+        size, dtype = jnp.max(jnp.abs(self._along)), self.point.dtype
+        return float(jnp.finfo(dtype).eps) ** (1 / 3) / jnp.where(size > 0, size, 1.0)
 
     def observed(self, plant: Plant, active: Flag) -> "Axes":
         """After a reading of the survey, where `active`; the last difference leads to the axes."""
-        last = active & (self.read == self.point.size)
-        matrix = when(active & (self.read > 0), lambda rows: self._with_difference(rows, plant), self.matrix)
+        last = active & (self.read == survey_length(self.point.size) - 2)
+        matrix = when(active & (self.read > 1), lambda rows: self._with_difference(rows, plant), self.matrix)
         return replace(
             self,
             force=jnp.where(active & (self.read == 0), plant.g, self.force),
+            aside_force=jnp.where(active & (self.read == 1), plant.g, self.aside_force),
             matrix=when(last, eigenvectors, matrix),
             read=self.read + active.astype(jnp.int32),
             turned=self.turned | last,
         )
 
     def _with_difference(self, rows: Float[Array, "d d"], plant: Plant) -> Float[Array, "d d"]:
-        row = is_row(len(rows), self.read - 1)
-        step = jnp.sum(jnp.where(row, plant.q - self.point, 0.0))
-        difference = (plant.g - self.force) / jnp.where(step != 0, step, 1.0)
-        return put_row(rows, self.read - 1, difference, jnp.any(row))
+        """With the Hessian times that: H g, H' g, H' H g and H H' g in the first rows, then H in all."""
+        force = jnp.where(self._is_aside, self.aside_force, self.force)
+        row = self.read - jnp.where(self.read < PRELUDE, 2, PRELUDE)
+        return put_row(rows, row, (plant.g - force) / self._step, row < len(rows))
+
+    @property
+    def given_up(self) -> Flag:
+        """Whether two Hessians have been seen not to commute."""
+        one, other = self.matrix[2], self.matrix[3]
+        size = jnp.linalg.norm(one) + jnp.linalg.norm(other)
+        return (self.read == PRELUDE) & ~(jnp.linalg.norm(one - other) < COMMUTING * size)
 
     def course(self, straight: Course, draws: Draws, narrow: Flag) -> Course:
         """Of a sweep that would lead `straight` through the box: turned, each coordinate is up or down first as it is
@@ -101,6 +143,11 @@ class Axes(eqx.Module):
             return Course(base, base_g, middle - reach, middle + reach, jnp.ones((), bool))
 
         return when(self.turned, turned, straight)
+
+
+def survey_length(d: int) -> int:
+    """Readings of a survey that is not given up."""
+    return PRELUDE + d + 1
 
 
 def eigenvectors(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:

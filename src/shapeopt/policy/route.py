@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..core import Cause, Mode
 from ..events import StageAction
+from .axes import survey_length
 from .base import Plant
 from .heads import rms
 from .moves import KINDS, SETTLE, SWEEP, Station
@@ -32,7 +33,7 @@ MISMATCH = 0.2  # of values and forces at which the base is read again
 NOISY = 0.1  # noise as a share of the force at the base at which basins are settled in, not refined
 COUPLED = 0.35  # coupling above which f is not taken for a sum over many coordinates; less over few: see `is_sum`
 TURNED_COUPLED = 0.1  # the same in turned axes, which are right or wrong
-TURN_SHARE = 0.25  # of a run's readings that a survey for turned axes may take
+TURN_SHARE = 0.4  # of a run's readings that a survey for turned axes may take
 TESTED_RUN = 44.0  # least readings of a run in which that is tested
 UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
 SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
@@ -113,7 +114,8 @@ def route(state: UniversalState, plant: Plant, came: Arrival, noise_told: bool) 
     tests = (due | came.checked) & ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
     judged = came.tested | came.turned
     sweeps = (due | judged | (came.checked & (state.sweep.steps == 0))) & ~checks & is_sum(state, plant)
-    turns = came.tested & ~sweeps & may_turn(state, plant) & ~can_wait(state, plant)
+    turns = (came.tested | came.clocked) & ~(checks | tests | sweeps)
+    turns = turns & may_turn(state, plant) & ((state.escapes > 0) | (first_basin_left(state, plant) < 1.0))
     first = jnp.where(noisy, is_rippled(state, plant) & falls_plainly(state), judged & (state.escapes > 0))
     samples = (judged | came.checked) & first & ~(tests | sweeps | turns) & may_sample(state, plant)
     returns = noisy & came.surveyed & ~(better | tests | sweeps | samples | turns)
@@ -169,22 +171,23 @@ def sweeps_at_least(state: UniversalState) -> Int[Array, ""]:
 
 
 def may_turn(state: UniversalState, plant: Plant) -> Flag:
-    """Whether to look for turned axes, once in a run: d + 2 readings, which leave enough for a sweep."""
+    """Whether to look for turned axes, once in a run, and so that enough is left for a sweep."""
     if state.axes is None:
         return jnp.zeros((), bool)
-    fits = (left(state, plant) > turning(state, plant)) & (plant.q.size + 2 <= TURN_SHARE * state.readings)
+    fits = (left(state, plant) > turning(state, plant)) & (survey_length(plant.q.size) <= TURN_SHARE * state.readings)
     sound = (state.sigma <= 0) & jnp.isfinite(state.coupling) & plant.finite
     return fits & sound & (state.axes.read == 0) & ~knows_bodies(state)
 
 
-def can_wait(state: UniversalState, plant: Plant) -> Flag:
-    """Whether the first basin can be refined before axes are looked for: half of what is left would do for them."""
-    return (state.escapes == 0) & (0.5 * left(state, plant) > turning(state, plant))
+def first_basin_left(state: UniversalState, plant: Plant) -> Scalar:
+    """Readings that the first basin has before axes are looked for: while half of what is left would do for them."""
+    waits = left(state, plant) - 2.0 * turning(state, plant)
+    return jnp.where((state.escapes == 0) & ~is_sum(state, plant) & may_turn(state, plant), waits, FOREVER)
 
 
 def turning(state: UniversalState, plant: Plant) -> Scalar:
     """Readings that a survey for turned axes and a sweep in them need before the end."""
-    return SWEEP_ROOM * (plant.q.size + 2 + sweep_length(state.readings))
+    return survey_length(plant.q.size) + SWEEP_ROOM * sweep_length(state.readings)
 
 
 def left(state: UniversalState, plant: Plant) -> Scalar:

@@ -19,7 +19,7 @@ from ..core import REACH, Cause, Mode, when
 from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPotential, StepResult, Structure
 from ..events import Signals, StageAction
 from ..memory import Archive
-from .axes import LEAST_TURNED, MOST_TURNED, Axes
+from .axes import LEAST_TURNED, MOST_TURNED, Axes, survey_length
 from .base import AbstractProvidentPolicy, Drive, Plant
 from .bodies import Bodies
 from .draws import Draws, draw, sample_normal
@@ -34,6 +34,7 @@ from .route import (
     UNKNOWN,
     Arrival,
     depart,
+    first_basin_left,
     is_noisy,
     lean,
     most_coupled,
@@ -198,10 +199,14 @@ class UniversalPolicy(AbstractProvidentPolicy):
         )
 
     def notice(self, state: UniversalState, plant: Plant, action: StageAction) -> Signals:
-        """Sampling that is fine enough; every other sign that ends a stage is judged together with the step."""
-        if state.sampler is None:
-            return Signals.none()
-        return Signals.none()._replace(converged=_samples(state, action) & state.sampler.done)
+        """Sampling that is fine enough, a survey given up; every other sign that ends a stage is judged together with
+        the step."""
+        done = jnp.zeros((), bool)
+        if state.sampler is not None:
+            done |= _samples(state, action) & state.sampler.done
+        if state.axes is not None:
+            done |= _surveys(state, action) & state.axes.given_up
+        return Signals.none()._replace(converged=done)
 
     def begin(
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
@@ -239,10 +244,10 @@ class UniversalPolicy(AbstractProvidentPolicy):
             anchor = jnp.where(go.samples, _next_sample(state, sampler, plant), anchor)
             anchor = jnp.where(go.rests, sampler.mean, anchor)
         mode = jnp.where(go.moves, Mode.ESCAPE, jnp.where(go.settles, Mode.SETTLE, Mode.REFINE))
-        granted = jnp.where(came.opens, jnp.maximum(untested(state), 1.0), FOREVER)
+        granted = jnp.maximum(jnp.where(came.opens, untested(state), first_basin_left(state, plant)), 1.0)
         horizon = jnp.where(go.moves, 1.0, jnp.where(go.settles, length, granted))
         horizon = jnp.where(go.sweeps, sweep.length, jnp.where(go.samples, SAMPLE_SHARE * state.readings, horizon))
-        horizon = jnp.where(go.turns, plant.q.size + 2.0, horizon)
+        horizon = jnp.where(go.turns, survey_length(plant.q.size), horizon)
         kind = go.kind(state.kind, values=self.values)
         state = replace(state, line=line, drift=drift, sweep=sweep, axes=axes, sampler=sampler, kind=kind)
         return state, _action(mode, anchor, horizon.astype(jnp.int32))
@@ -258,7 +263,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             force = jnp.where(came.turned, axes.force, state.base_g)
             place, force = axes.turn(place, force)
             coupling = coupling_of(place, force, _turned(state, plant), state.sigma)
-            turned = came.turned & (coupling < most_coupled(plant.q.size, turned=True))
+            turned = came.turned & axes.turned & (coupling < most_coupled(plant.q.size, turned=True))
             found, axes = found | turned, replace(axes, turned=axes.turned & (turned | ~came.turned))
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
         kept = state.base_f - plant.f > KEPT * state.sweep.promise + unseen
@@ -382,7 +387,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         potential = ShapedPotential.anchored(anchor + plant.g / kappa, kappa)
         drive = Drive(Structure.plain(metric, jnp.ones_like(kappa), plant.q), potential, jnp.full_like(kappa, jnp.inf))
         horizon = jnp.where(go.sweeps, length, jnp.where(go.samples, SAMPLE_SHARE * state.readings, 1.0))
-        horizon = jnp.where(go.turns, plant.q.size + 2.0, horizon)
+        horizon = jnp.where(go.turns, survey_length(plant.q.size), horizon)
         kind, escapes = go.kind(kind, values=self.values), state.escapes + 1
         state = replace(state, sweep=sweep, axes=axes, sampler=sampler, kind=kind, escapes=escapes)
         return state, _action(Mode.ESCAPE, anchor, horizon.astype(jnp.int32)), drive
