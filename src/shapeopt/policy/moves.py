@@ -45,7 +45,7 @@ DIFFERENCE, ANYWHERE, SETTLE, SWEEP = 6, 7, 8, 9
 class Station(enum.IntEnum):
     """What stands in place of a kind where none was drawn: the first reading, the test for a sum, a sweep's end, a
     second reading of the base, which shows whether forces are noisy, sampling, the mean that it led to, a survey for
-    turned axes, and a place found in a model of bodies."""
+    turned axes, a place found in a model of bodies, and the second test for a sum."""
 
     OPENING = -1
     TEST = -2
@@ -55,6 +55,7 @@ class Station(enum.IntEnum):
     MEAN = -6
     SURVEY = -7
     MODELLED = -8
+    RETEST = -9
 
 
 WIDER, NARROWER = 0.2, 0.05  # change of the log radius after a move that fell back, and one that led to a worse basin

@@ -1,8 +1,8 @@
 """Which stage follows which in a run of `universal`.
 
 The first basin leads to the test for a sum when it has had its share of the readings, by a second reading of the base
-where forces do not fit the values; the test to a sweep or back, or, in a short run at once and in others after the
-first basin, to a survey for turned axes in which f is a sum; a sweep to the lowest place of each coordinate; a basin
+where forces do not fit the values; the test to a second one if it was passed, and that to a sweep; either, if it was
+not, back, or, in a short run at once and in others after the first basin, to a survey for turned axes in which f is a sum; a sweep to the lowest place of each coordinate; a basin
 that was small, or that noise was settled in, to sampling, once; sampling to its mean; every basin, where f is a sum
 over pairs of bodies, to a lower one of a model of them. Every other escape leads to
 refining, or to settling where forces are noisy, and every other basin to an escape that is drawn.
@@ -57,6 +57,7 @@ class Arrival(NamedTuple):
     rests: Flag  # at the mean that sampling led to
     turned: Flag  # a survey for turned axes is over
     modelled: Flag  # at a place found in a model of bodies
+    retested: Flag
     swept: Flag
     returns: Flag  # at the base, to settle there again
     clocked: Flag  # the first basin has had its share
@@ -70,7 +71,7 @@ class Arrival(NamedTuple):
     @property
     def surveyed(self) -> Flag:
         """Whether a reading away from the base was made to learn something of it."""
-        return self.tested | self.lowered | self.checked | self.turned
+        return self.tested | self.retested | self.lowered | self.checked | self.turned
 
 
 class Going(NamedTuple):
@@ -85,19 +86,20 @@ class Going(NamedTuple):
     rests: Flag
     turns: Flag
     models: Flag
+    retests: Flag
     settles: Flag
     resumes: Flag  # the first basin goes on
 
     @property
     def moves(self) -> Flag:
         """Whether it is one of the placements above."""
-        near = self.checks | self.tests | self.lowers | self.returns | self.rests
+        near = self.checks | self.tests | self.retests | self.lowers | self.returns | self.rests
         return near | self.sweeps | self.samples | self.turns | self.models
 
     def kind(self, drawn: Int[Array, ""], values: bool) -> Int[Array, ""]:
         """The kind of the move, or `drawn`; where readings are values alone, the mean is where forces begin."""
         rest = Station.OPENING if values else Station.MEAN
-        stations = (Station.SAMPLE, rest, Station.SURVEY, Station.MODELLED)
+        stations = (Station.SAMPLE, rest, Station.SURVEY, Station.MODELLED, Station.RETEST)
         codes = (Station.CHECK, Station.TEST, SWEEP, Station.LOWEST, SETTLE, *stations)
         for chosen, code in zip(self, codes, strict=False):
             drawn = jnp.where(chosen, code, drawn)
@@ -112,14 +114,16 @@ def route(state: UniversalState, plant: Plant, came: Arrival, noise_told: bool) 
     suspect = (came.opens & plant.finite & noise_told) | (came.clocked & (state.line.mismatch > MISMATCH))
     checks = (state.sigma < 0) & suspect
     tests = (due | came.checked) & ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
-    judged = came.tested | came.turned
+    retests = came.tested & is_sum(state, plant)
+    judged = (came.tested & ~retests) | came.retested | came.turned
     sweeps = (due | judged | (came.checked & (state.sweep.steps == 0))) & ~checks & is_sum(state, plant)
-    turns = (came.tested | came.clocked) & ~(checks | tests | sweeps)
+    turns = (judged | came.clocked) & ~(checks | tests | sweeps)
     turns = turns & may_turn(state, plant) & ((state.escapes > 0) | (first_basin_left(state, plant) < 1.0))
     first = jnp.where(noisy, is_rippled(state, plant) & falls_plainly(state), judged & (state.escapes > 0))
     samples = (judged | came.checked) & first & ~(tests | sweeps | turns) & may_sample(state, plant)
-    returns = noisy & came.surveyed & ~(better | tests | sweeps | samples | turns)
-    go = Going(checks, tests, sweeps, came.swept, returns, samples, came.sampled, turns, nowhere, nowhere, nowhere)
+    returns = noisy & came.surveyed & ~(better | tests | retests | sweeps | samples | turns)
+    stations = (came.swept, returns, samples, came.sampled, turns, nowhere, retests)
+    go = Going(checks, tests, sweeps, *stations, settles=nowhere, resumes=nowhere)
     settles = came.escaped & noisy & plant.finite & ~go.moves
     resumes = came.surveyed & (state.escapes == 0) & ~(better | go.moves | settles)
     return go._replace(settles=settles, resumes=resumes)
@@ -137,7 +141,8 @@ def depart(state: UniversalState, plant: Plant, cause: Int[Array, ""], kind: Int
     turns = ~(models | tests | checks) & (state.coupling >= 0) & ~is_sum(state, plant) & may_turn(state, plant)
     samples = ~(models | tests | checks | turns) & may_sample(state, plant)
     sweeps = ~(models | tests | checks | turns | samples) & (kind == SWEEP)
-    return Going(checks, tests, sweeps, nowhere, nowhere, samples, nowhere, turns, models, nowhere, nowhere)
+    stations = (nowhere, nowhere, samples, nowhere, turns, models, nowhere)
+    return Going(checks, tests, sweeps, *stations, settles=nowhere, resumes=nowhere)
 
 
 def lean(state: UniversalState, plant: Plant) -> Float[Array, " kinds"]:

@@ -27,6 +27,7 @@ from .draws import Draws
 
 TEST_STEP = 0.9  # median move of a coordinate that is tested, in internal units (the box is 10 wide)
 TEST_SPREAD = 0.4  # standard deviation of its logarithm
+FAR = 0.382  # way of the other coordinates in the second test, in widths of the box: round it by the golden section
 TEST_LEAST = 1e-6  # least move that counts as one
 LEAST_LEFT = 4  # untouched coordinates from which on a common factor of their forces is told from a change
 LEAST_FACTOR, LARGEST_FACTOR = 0.2, 5.0  # bounds of such a factor
@@ -56,21 +57,32 @@ def tentative_place(base: Vector, base_g: Vector, draws: Draws, lower: Vector, u
     return jnp.clip(jnp.where(inside, base + move, base - move), lower, upper)
 
 
-def coupling_of(base: Vector, base_g: Vector, plant: Plant, sigma: Scalar) -> Scalar:
+def other_place(base: Vector, tried: Vector, lower: Vector, upper: Vector) -> Vector:
+    """The place of the second test: the coordinates that the first one moved as they are there, the others far away."""
+    width = upper - lower
+    ahead = base + FAR * width
+    return jnp.where(has_moved(base, tried), tried, jnp.where(ahead > upper, ahead - width, ahead))
+
+
+def has_moved(base: Vector, q: Vector) -> Bool[Array, " d"]:
+    return jnp.abs(q - base) > TEST_LEAST  # a placement is exact to round-off only
+
+
+def coupling_of(base: Vector, base_g: Vector, plant: Plant, sigma: Scalar, base_readings: float = 2.0) -> Scalar:
     """How much a move of some coordinates changed the force on the others, per change of the force on themselves.
 
     0 for a sum, about 1 for a sum in turned axes. If f is a function of a sum, the others' forces change by one common
-    factor, which is taken out. So is noise of standard deviation `sigma`, which the base, read twice, has half of.
+    factor, which is taken out. So is noise of standard deviation `sigma`, which the base has less of the more often it
+    was read.
     """
-    moved = jnp.abs(plant.q - base) > TEST_LEAST  # a placement is exact to round-off only
-    left = jnp.where(moved, 0.0, 1.0).astype(base.dtype)
+    left = jnp.where(has_moved(base, plant.q), 0.0, 1.0).astype(base.dtype)
     count = jnp.sum(left)
     along, before = jnp.dot(left * plant.g, base_g), jnp.dot(left * base_g, base_g)
     told = (count >= LEAST_LEFT) & (before > 0)
     factor = jnp.where(told, jnp.clip(along / jnp.where(before > 0, before, 1.0), LEAST_FACTOR, LARGEST_FACTOR), 1.0)
     noise = jnp.maximum(sigma, 0.0) ** 2
     others = jnp.sum(left * (plant.g - factor * base_g) ** 2) / jnp.maximum(count - told.astype(count.dtype), 1.0)
-    others = jnp.maximum(others - (1.0 + 0.5 * factor**2) * noise, 0.0)
+    others = jnp.maximum(others - (1.0 + factor**2 / base_readings) * noise, 0.0)
     own = jnp.sum((1.0 - left) * (plant.g - base_g) ** 2) / jnp.maximum(base.size - count, 1.0)
     own = own - NOISE_IN_OWN * noise
     tells = plant.finite & (count > 0) & (own > 0)

@@ -44,7 +44,7 @@ from .route import (
     untested,
 )
 from .sampling import NOISY_STEP, SAMPLE_SHARE, SAMPLE_STEP, SETTLED_STEP, VALUES_SHARE, Sampler
-from .sweep import Course, Sweep, coupling_of, sweep_length, tentative_place
+from .sweep import Course, Sweep, coupling_of, other_place, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, run_features
 
 Scalar = Float[Array, ""]
@@ -136,6 +136,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
             axes=Axes.blank(q) if LEAST_TURNED <= q.size <= MOST_TURNED and not self.values else None,
             sampler=Sampler.blank(q, forces=not self.values) if samples or q.size >= LEAST_SAMPLED else None,
             bodies=None if self.values else Bodies.blank(q),
+            tried=q,
+            tried_g=jnp.zeros_like(q),
             coupling=real(UNKNOWN if q.size > 1 else 0.0),
             base=q,
             base_f=real(jnp.inf),
@@ -230,6 +232,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         draws = draw(state.key, state.escapes, plant.q.size, len(KINDS), plant.q.dtype)  # those of `leave`: made once
         anchor = jnp.where(go.moves, state.base, plant.q)
         anchor = jnp.where(go.tests, tentative_place(state.base, state.base_g, draws, lower, upper), anchor)
+        anchor = jnp.where(go.retests, other_place(state.base, plant.q, lower, upper), anchor)
         sweep = sweep.opened(_course(state, plant, draws), sweep_length(state.readings), go.sweeps)
         swept = jnp.where(go.sweeps, sweep.target, lowest)
         anchor = jnp.where(go.sweeps | go.lowers, _turned_back(state, swept, plant), anchor)
@@ -255,14 +258,13 @@ class UniversalPolicy(AbstractProvidentPolicy):
     def _surveyed(self, state: UniversalState, plant: Plant, came: Arrival) -> UniversalState:
         """What the first reading, the first basin so far, the base read again, the test and the end of a sweep say."""
         starts, again, line = came.opens & plant.finite, came.checked & plant.finite, state.line
-        found, axes = came.tested, state.axes
-        if axes is None:
-            coupling = coupling_of(state.base, state.base_g, plant, state.sigma)
-        else:
-            place = jnp.where(came.turned, axes.point, state.base)
-            force = jnp.where(came.turned, axes.force, state.base_g)
-            place, force = axes.turn(place, force)
-            coupling = coupling_of(place, force, _turned(state, plant), state.sigma)
+        found, axes = came.tested | came.retested, state.axes
+        first = coupling_of(state.base, state.base_g, plant, state.sigma)
+        second = coupling_of(state.tried, state.tried_g, plant, state.sigma, base_readings=1.0)
+        coupling = jnp.where(came.retested, jnp.maximum(state.coupling, second), first)
+        if axes is not None:
+            there = coupling_of(*axes.turn(axes.point, axes.force), _turned(state, plant), state.sigma)
+            coupling = jnp.where(came.turned, there, coupling)
             turned = came.turned & axes.turned & (coupling < most_coupled(plant.q.size, turned=True))
             found, axes = found | turned, replace(axes, turned=axes.turned & (turned | ~came.turned))
         unseen = ROUND_OFF * jnp.finfo(plant.f.dtype).eps * jnp.abs(state.base_f)
@@ -283,6 +285,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
             readings=self._readings_left(state, plant, came),
             sweep=sweep,
             axes=axes,
+            tried=jnp.where(came.tested, plant.q, state.tried),
+            tried_g=jnp.where(came.tested, plant.g, state.tried_g),
             coupling=jnp.where(barren, jnp.inf, jnp.where(found, coupling, state.coupling)),
             credit=state.credit.paid(jnp.asarray(SWEEP), kept, later),
         )

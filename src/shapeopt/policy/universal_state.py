@@ -27,6 +27,8 @@ class UniversalState(eqx.Module):
     axes: Axes | None  # in which f is taken for a sum; None where they are the coordinates' own for good
     sampler: Sampler | None  # None where it is never used
     bodies: Bodies | None  # None where coordinates can't be those of bodies
+    tried: Float[Array, " d"]  # place of the test for a sum
+    tried_g: Float[Array, " d"]
     coupling: Scalar  # how far f is from a sum over coordinates: see `coupling_of`; UNKNOWN before the test
     base: Float[Array, " d"]  # bottom of the best basin
     base_f: Scalar
