@@ -2,7 +2,7 @@
 
 The plant (q, p) only ever moves by the port-Hamiltonian step `ph_step`; a stage is a limit of it. REFINE: all momentum
 is dissipated and M is a secant Hessian, hence a quasi-Newton step. ESCAPE: all momentum is dissipated and M = h^2 kappa
-I, hence a step onto the anchor. SETTLE: momentum is kept, and averages noise. A run begins with a test: is f a sum over
+I, hence a step onto the anchor. SETTLE: momentum is kept, and averages noise. A run begins with tests: is f a sum over
 coordinates? If so, a sweep through the box, a stage of escapes, finds where each coordinate is lowest. Forces that do
 not fit the values are read twice; if they are noisy, basins are settled in instead of refined. Where basins are small,
 or noisy, an evolution strategy, escapes again, looks for the mean around which values are low.
@@ -30,7 +30,7 @@ BETA, FORGET, POOLED, STEP, LARGEST_STEP = 0.8, 0.95, 0.5, 0.03, 1.0  # see `set
 PATH, PATH_AGE, DAMPING, LARGEST_CHANGE = 0.15, 3, 20.0, 0.3  # how the step of `settle` follows the forces
 MISMATCH, SAME_FORCE, NOISY, PLAIN, WORTH, NOISE_IN_OWN = 0.2, 1e3, 0.1, 1.5, 0.3, 2.0  # when there is noise
 WIDER, NARROWER, WIDEST = 0.2, 0.05, 1.5  # how the radii of moves follow what became of them
-TESTED_RUN, TEST_STEP, TEST_SPREAD = 44.0, 0.9, 0.4  # the test for a sum: least readings; see `tentative_place`
+TESTED_RUN, TEST_STEP, TEST_SPREAD, FAR = 44.0, 0.9, 0.4, 0.382  # tests for a sum: least readings; see `other_place`
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
 UNTESTED, UNTESTED_LESS, KEPT = 0.06, 3.0, 0.3  # what the first basin gets; share of a promise that must come true
@@ -144,7 +144,11 @@ class Shape:
             height = max(self.spread, abs(self.line.start - self.line.f), abs(self.base_f))
             self.sigma = sigma if sigma * REACH > SAME_FORCE * np.finfo(float).eps * height else 0.0
             self.base_g = 0.5 * (g + self.base_g)
-        self.coupling = self.coupling_of(g, finite) if came_by == "test" else self.coupling
+        if came_by in ("test", "retest"):
+            before = (self.base, self.base_g, 2) if came_by == "test" else (*self.tried, 1)
+            self.coupling, self.tried = max(self.coupling, self.coupling_of(g, finite, *before)), (self.q, g)
+            if came_by == "test" and self.is_sum:
+                return self.go_to("retest", self.other_place())
         if came_by == "lowest":
             unseen = ROUND_OFF * np.finfo(float).eps * abs(self.base_f)
             kept = self.base_f - f > KEPT * self.sweep.promise + unseen
@@ -154,15 +158,15 @@ class Shape:
                 self.successes[SWEEP] += kept
         if came_by in ("opening", "refine", "check") and self.coupling == UNKNOWN and self.budget >= TESTED_RUN:
             return self.go_to("test", self.tentative_place(self.draws(self.escapes)))
-        if (came_by in ("opening", "refine", "test") or (came_by == "check" and self.sweep is None)) and self.is_sum:
+        if (came_by in ("opening", "refine", "retest") or (came_by == "check" and self.sweep is None)) and self.is_sum:
             return self.open_sweep()
         plain = self.line.start - self.line.f > PLAIN * self.sigma * np.linalg.norm(self.line.q - self.line.origin)
-        first = self.rippled and plain if self.noisy else came_by == "test" and self.escapes > 0
-        if came_by in ("test", "check") and first and self.may_sample:
+        first = self.rippled and plain if self.noisy else came_by != "check" and self.escapes > 0
+        if came_by in ("test", "retest", "check") and first and self.may_sample:
             return self.open_sample(NOISY_STEP)
         if came_by in (SWEEP, "sample"):
             return self.go_to(*(("lowest", self.lowest_place()) if came_by == SWEEP else ("mean", self.sampler.mean)))
-        if self.noisy and came_by in ("test", "lowest", "check") and not better:
+        if self.noisy and came_by in ("test", "retest", "lowest", "check") and not better:
             return self.go_to(SETTLE, self.base)
         if self.noisy and came_by != "settle" and finite:
             long = SETTLE_SHARE if SAMPLE_SHARE * self.budget >= SAMPLED_NOISE * self.d else SETTLE_LONG
@@ -170,7 +174,7 @@ class Shape:
             self.mode, self.horizon = "settle", int(max(share * self.budget, SETTLE_LEAST))
             self.steps, self.moments, self.path = 0, np.zeros(self.d), np.zeros(self.d)
             return self.take_moments(f, g, finite)
-        if came_by in ("test", "lowest", "check") and self.escapes == 0 and not better:
+        if came_by in ("test", "retest", "lowest", "check") and self.escapes == 0 and not better:
             return self.resume_line()
         return self.open_line(f, g)
 
@@ -210,18 +214,20 @@ class Shape:
         move = np.where(chosen, np.where(self.base_g > 0, -reach, reach), 0.0)
         return np.clip(np.where(np.abs(base + move) <= REACH, base + move, base - move), -REACH, REACH)
 
-    def coupling_of(self, g: Vector, finite: bool) -> float:
+    def other_place(self) -> Vector:
+        """The second test: what the first one moved stays there, and the others go far."""
+        far = (self.base + FAR * 2 * REACH + REACH) % (2 * REACH) - REACH
+        return np.where(np.abs(self.q - self.base) > TEST_LEAST, self.q, far)
+
+    def coupling_of(self, g: Vector, finite: bool, base: Vector, base_g: Vector, readings: int) -> float:
         """The change of the forces on untouched coordinates, but for a common factor, per change of the others'."""
-        left = np.abs(self.q - self.base) <= TEST_LEAST
-        before, count, factor = self.base_g[left], np.sum(left), 1.0
+        left = np.abs(self.q - base) <= TEST_LEAST
+        before, count, noise = base_g[left], np.sum(left), max(self.sigma, 0.0) ** 2  # the base's is over its readings
         told = count >= LEAST_LEFT and before @ before > 0
-        if told:
-            factor = np.clip(g[left] @ before / (before @ before), LEAST_FACTOR, LARGEST_FACTOR)
-        noise = max(self.sigma, 0.0) ** 2  # the base, read twice, has half of it
-        others = np.sum((g[left] - factor * before) ** 2) / max(count - told, 1)
-        others = max(others - (1 + 0.5 * factor**2) * noise, 0.0)
-        own = np.sum((g - self.base_g)[~left] ** 2) / max(self.d - count, 1) - NOISE_IN_OWN * noise
-        return np.sqrt(others / own) if finite and count > 0 and own > 0 else np.inf
+        factor = np.clip(g[left] @ before / (before @ before), LEAST_FACTOR, LARGEST_FACTOR) if told else 1.0
+        others = np.sum((g[left] - factor * before) ** 2) / max(count - told, 1) - (1 + factor**2 / readings) * noise
+        own = np.sum((g - base_g)[~left] ** 2) / max(self.d - count, 1) - NOISE_IN_OWN * noise
+        return np.sqrt(max(others, 0.0) / own) if finite and count > 0 and own > 0 else np.inf
 
     @property
     def is_sum(self) -> bool:
@@ -244,8 +250,8 @@ class Shape:
 
     @property
     def rippled(self) -> bool:
-        way = np.linalg.norm(self.line.q - self.line.origin) / np.sqrt(self.d)
-        return way < SMALL_BASIN and self.coupling >= 0 and not self.is_sum
+        small = np.linalg.norm(self.line.q - self.line.origin) / np.sqrt(self.d) < SMALL_BASIN
+        return small and self.coupling >= 0 and not self.is_sum
 
     def open_sample(self, noisy_step: float) -> None:
         """Readings around a mean; it moves to the better half of a generation of them, and down their mean force."""
@@ -283,8 +289,7 @@ class Shape:
 
     def take_profiles(self, f: float, g: Vector, finite: bool) -> None:
         """The integral of a coordinate's force along the path is its height, if f is a sum."""
-        sweep, dq = self.sweep, self.q - self.sweep.q
-        sweep.steps += 1
+        sweep, dq, self.sweep.steps = self.sweep, self.q - self.sweep.q, self.sweep.steps + 1
         if finite:
             wraps = (dq < 0) & ~sweep.wrapped
             height = np.where(wraps, 0.0, sweep.height + 0.5 * (sweep.g + g) * dq)
@@ -363,8 +368,7 @@ class Shape:
         moments = self.moments / (1 - FORGET**self.steps)
         moments = POOLED * np.mean(moments) + (1 - POOLED) * moments
         self.force_scale = np.sqrt(np.where(moments > 0, moments, 1.0))
-        force = g / self.force_scale / np.sqrt(self.d)
-        self.path = (1 - PATH) * self.path + np.sqrt(PATH * (2 - PATH)) * force
+        self.path = (1 - PATH) * self.path + np.sqrt(PATH * (2 - PATH) / self.d) * g / self.force_scale
         if self.steps > PATH_AGE:
             square = self.path @ self.path / (1 - (1 - PATH) ** (2 * self.steps))
             change = np.exp(np.clip((square - 1) / DAMPING, -LARGEST_CHANGE, LARGEST_CHANGE))
@@ -372,22 +376,20 @@ class Shape:
 
     def settle(self, g: Vector) -> tuple[Vector, Vector]:
         """zeta = 1 - beta and a diagonal M from the force's second moments: steps of about eta."""
-        eta = self.eta * (self.horizon + 1 - self.steps) / (self.horizon + 1)
+        eta, zeta = self.eta * (self.horizon + 1 - self.steps) / (self.horizon + 1), 1 - BETA if self.steps > 1 else 1.0
         inverse_mass = eta * (1 - BETA) / H**2 / self.force_scale
-        zeta = 1 - BETA if self.steps > 1 else 1.0
         return ph_step(self.q, self.p, g, lambda v: inverse_mass * v, zeta, self.q, 0.0, -REACH, REACH)
 
     def judge(self, g: Vector, q_next: Vector) -> str | None:
         """Why the basin is left, if it is (eq. dp_event_indicator; revisit and hopeless are ours)."""
-        line, epsilon = self.line, np.finfo(float).eps
+        line, unseen = self.line, ROUND_OFF * np.finfo(float).eps * abs(self.line.f)
         if not np.isfinite(line.f):
             return "nonfinite"
         promise = -g @ (q_next - self.q) if line.accepted else -line.t * (line.g @ line.move)  # decrease to expect
         if line.accepted and line.age >= HOPE_AGE:  # how much farther than its least promise so far has f fallen?
             line.ratio += (line.judged - line.f) / line.least
             line.judged, line.least = line.f, min(line.least, promise)
-        tiny = np.linalg.norm(q_next - self.q) / np.sqrt(self.d) <= max(STANDSTILL, 8 * epsilon)
-        unseen = ROUND_OFF * epsilon * abs(line.f)
+        tiny = np.linalg.norm(q_next - self.q) / np.sqrt(self.d) <= max(STANDSTILL, 8 * np.finfo(float).eps)
         if line.accepted and (tiny or promise <= unseen or (line.age > 0 and promise <= CONVERGED * self.spread)):
             return "converged"
         if self.noisy or (not line.accepted and (line.t < SHORTEST or promise <= unseen)):
@@ -403,8 +405,7 @@ class Shape:
             ratio = np.clip(line.ratio, HOPE, MOST_HOPE)
             self.hope = np.sqrt(self.hope * ratio) if self.hope > 0 else ratio
         noisy, fall = self.noisy, self.left_f - min(line.f, self.base_f)  # noise lets the base move before that
-        better = fall > unseen
-        elsewhere = cause != "revisit" and np.isfinite(line.f)
+        better, elsewhere = fall > unseen, cause != "revisit" and np.isfinite(line.f)
         self.recent = [line.f, *self.recent][:RECENT] if elsewhere else self.recent
         low = elsewhere and sum(value < line.f - unseen for value in self.recent) <= LOWER * len(self.recent)
         if self.kind in range(len(KINDS)):
@@ -468,8 +469,7 @@ class Shape:
         radius = radius * np.exp(RADIUS_SPREAD * draws.radius + self.widening)
         anchor = self.base + radius * np.where(chosen, draws.normal, 0.0)
         if kind == DIFFERENCE and len(self.points) >= 3:
-            count = len(self.points)
-            i, shift = int(draws.pair[0] * count), int(draws.pair[1] * (count - 1))
+            i, shift = int(draws.pair[0] * (count := len(self.points))), int(draws.pair[1] * (count - 1))
             anchor = anchor + DIFFERENCE_WEIGHT * (self.points[i] - self.points[(i + 1 + shift) % count])
         anchor = np.where(np.abs(anchor) > REACH, 2 * np.sign(anchor) * REACH - anchor, anchor)
         return np.clip(anchor, -REACH, REACH)

@@ -1,11 +1,11 @@
 """Which stage follows which in a run of `universal`.
 
 The first basin leads to the test for a sum when it has had its share of the readings, by a second reading of the base
-where forces do not fit the values; the test to a second one if it was passed, and that to a sweep; either, if it was
-not, back, or, in a short run at once and in others after the first basin, to a survey for turned axes in which f is a sum; a sweep to the lowest place of each coordinate; a basin
-that was small, or that noise was settled in, to sampling, once; sampling to its mean; every basin, where f is a sum
-over pairs of bodies, to a lower one of a model of them. Every other escape leads to
-refining, or to settling where forces are noisy, and every other basin to an escape that is drawn.
+where forces do not fit the values; a test that is passed to a second one, and that to a sweep; one that is not back,
+or, in a short run at once and in others after the first basin, to a survey for turned axes in which f is a sum; a sweep
+to the lowest place of each coordinate; a basin that was small, or that noise was settled in, to sampling, once;
+sampling to its mean; every basin, where f is a sum over pairs of bodies, to a lower one of a model of them. Every other
+escape leads to refining, or to settling where forces are noisy, and every other basin to an escape that is drawn.
 """
 
 from typing import NamedTuple

@@ -263,7 +263,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         second = coupling_of(state.tried, state.tried_g, plant, state.sigma, base_readings=1.0)
         coupling = jnp.where(came.retested, jnp.maximum(state.coupling, second), first)
         if axes is not None:
-            there = coupling_of(*axes.turn(axes.point, axes.force), _turned(state, plant), state.sigma)
+            place, force = axes.turn(axes.point, axes.force)
+            there = coupling_of(place, force, _turned(state, plant), state.sigma)
             coupling = jnp.where(came.turned, there, coupling)
             turned = came.turned & axes.turned & (coupling < most_coupled(plant.q.size, turned=True))
             found, axes = found | turned, replace(axes, turned=axes.turned & (turned | ~came.turned))
