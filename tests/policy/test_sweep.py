@@ -10,7 +10,7 @@ from shapeopt.policy import UniversalPolicy
 from shapeopt.policy.base import Plant
 from shapeopt.policy.draws import draw
 from shapeopt.policy.moves import KINDS
-from shapeopt.policy.sweep import Course, Sweep, coupling_of, sweep_length, tentative_place
+from shapeopt.policy.sweep import Course, Sweep, coupling_of, other_place, sweep_length, tentative_place
 
 D = 30
 SHIFT = np.random.default_rng(3).uniform(-4.5, 4.5, D)
@@ -53,16 +53,18 @@ def test_noise_that_is_known_is_not_taken_for_coupling():
     assert unaware > 0.2 > 2.0 * aware
 
 
-def couplings(fun) -> np.ndarray:
-    """What tests from twenty starts say."""
+def couplings(fun, start: np.ndarray | None = None) -> np.ndarray:
+    """What the two tests say, from twenty starts or twenty times from one: a row of first and second ones."""
 
-    def one(key: jax.Array) -> jax.Array:
-        base = reading(fun, jax.random.uniform(key, (D,), minval=-5.0, maxval=5.0))
+    def both(key: jax.Array) -> jax.Array:
+        start_key, none = jax.random.split(key)[0], jnp.zeros(())
+        base = reading(fun, jax.random.uniform(start_key, (D,), minval=-5.0, maxval=5.0) if start is None else start)
         draws = draw(jax.random.key_data(key), jnp.asarray(0), D, len(KINDS), jnp.dtype(float))
-        place = tentative_place(base.q, base.g, draws, base.lower, base.upper)
-        return coupling_of(base.q, base.g, reading(fun, place), jnp.zeros(()))
+        tried = reading(fun, tentative_place(base.q, base.g, draws, base.lower, base.upper))
+        other = reading(fun, other_place(base.q, tried.q, base.lower, base.upper))
+        return jnp.stack([coupling_of(base.q, base.g, tried, none), coupling_of(tried.q, tried.g, other, none, 1.0)])
 
-    return np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(0), 20)))
+    return np.asarray(jax.vmap(both)(jax.random.split(jax.random.key(0), 20))).T
 
 
 @pytest.mark.parametrize(("readings", "split"), [(40, False), (64, False), (128, False), (128, True), (201, True)])
@@ -107,7 +109,21 @@ def test_coupling_tells_a_sum_from_a_function_of_a_sum_and_both_from_turned_axes
     of_a_sum = lambda x: jnp.log1p(quadratic(x))  # noqa: E731
     turned = lambda x: ripples(TURN @ x)  # noqa: E731
     sums, functions, turns = (couplings(fun) for fun in (ripples, of_a_sum, turned))
-    assert max(sums) < 1e-12 and max(functions) < 1e-9 and min(turns) > 0.35
+    assert sums.max() < 1e-12 and functions.max() < 1e-9 and turns.min() > 0.35
+
+
+def test_the_second_test_tells_a_well_from_a_sum_though_its_bottom_looks_like_one():
+    well = lambda x: -jnp.exp(-jnp.sum((x - SHIFT) ** 2) / 40.0)  # noqa: E731
+    first, second = couplings(well, SHIFT)
+    assert first.max() < 1e-6 and second.min() > 0.35
+
+
+def test_the_second_test_leaves_what_the_first_one_moved_and_moves_the_others_far_inside_the_box():
+    base, tried = jnp.asarray(START), jnp.asarray(np.where(np.arange(D) % 2, START, 0.5 * START))
+    lower, upper = jnp.full(D, -5.0), jnp.full(D, 5.0)
+    other = np.asarray(other_place(base, tried, lower, upper))
+    np.testing.assert_array_equal(other[::2], tried[::2])
+    assert np.abs(other - START)[1::2].min() > 3.8 and np.abs(other).max() <= 5.0
 
 
 def test_a_test_moves_some_coordinates_and_not_all_and_stays_inside():
