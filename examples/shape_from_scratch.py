@@ -30,7 +30,7 @@ BETA, FORGET, POOLED, STEP, LARGEST_STEP = 0.8, 0.95, 0.5, 0.03, 1.0  # see `set
 PATH, PATH_AGE, DAMPING, LARGEST_CHANGE = 0.15, 3, 20.0, 0.3  # how the step of `settle` follows the forces
 MISMATCH, SAME_FORCE, NOISY, PLAIN, WORTH, NOISE_IN_OWN = 0.2, 1e3, 0.1, 1.5, 0.3, 2.0  # when there is noise
 WIDER, NARROWER, WIDEST = 0.2, 0.05, 1.5  # how the radii of moves follow what became of them
-TESTED_RUN, TEST_STEP, TEST_SPREAD, FAR = 44.0, 0.9, 0.4, 0.382  # tests for a sum: least readings; see `other_place`
+TESTED_RUN, RETESTED_RUN, TEST_STEP, TEST_SPREAD, FAR = 44.0, 100.0, 0.9, 0.4, 0.382  # tests for a sum
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
 UNTESTED, UNTESTED_LESS, KEPT = 0.06, 3.0, 0.3  # what the first basin gets; share of a promise that must come true
@@ -44,7 +44,7 @@ KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior ra
     *(("difference", 0.1, False, 0.2), ("anywhere", 1.0, False, 0.45)),
     *(("settle", 0.0, False, 0.4), ("sweep", 0.1, False, 0.9)),
 )
-DIFFERENCE, ANYWHERE, SETTLE, SWEEP = 6, 7, 8, 9
+DIFFERENCE, ANYWHERE, SETTLE, SWEEP, TESTS = 6, 7, 8, 9, ("test", "retest")  # the last: for a sum
 Vector = np.ndarray
 # The randomness of one escape; `share`, `pair` and `uniform` are uniform in (0, 1), the others standard normal.
 Draws = namedtuple("Draws", "kinds radius share pair normal uniform")
@@ -144,10 +144,10 @@ class Shape:
             height = max(self.spread, abs(self.line.start - self.line.f), abs(self.base_f))
             self.sigma = sigma if sigma * REACH > SAME_FORCE * np.finfo(float).eps * height else 0.0
             self.base_g = 0.5 * (g + self.base_g)
-        if came_by in ("test", "retest"):
+        if came_by in TESTS:
             before = (self.base, self.base_g, 2) if came_by == "test" else (*self.tried, 1)
             self.coupling, self.tried = max(self.coupling, self.coupling_of(g, finite, *before)), (self.q, g)
-            if came_by == "test" and self.is_sum:
+            if came_by == "test" and self.is_sum and self.budget >= RETESTED_RUN:
                 return self.go_to("retest", self.other_place())
         if came_by == "lowest":
             unseen = ROUND_OFF * np.finfo(float).eps * abs(self.base_f)
@@ -158,15 +158,15 @@ class Shape:
                 self.successes[SWEEP] += kept
         if came_by in ("opening", "refine", "check") and self.coupling == UNKNOWN and self.budget >= TESTED_RUN:
             return self.go_to("test", self.tentative_place(self.draws(self.escapes)))
-        if (came_by in ("opening", "refine", "retest") or (came_by == "check" and self.sweep is None)) and self.is_sum:
+        if (came_by in ("opening", "refine", *TESTS) or (came_by == "check" and self.sweep is None)) and self.is_sum:
             return self.open_sweep()
         plain = self.line.start - self.line.f > PLAIN * self.sigma * np.linalg.norm(self.line.q - self.line.origin)
         first = self.rippled and plain if self.noisy else came_by != "check" and self.escapes > 0
-        if came_by in ("test", "retest", "check") and first and self.may_sample:
+        if came_by in (*TESTS, "check") and first and self.may_sample:
             return self.open_sample(NOISY_STEP)
         if came_by in (SWEEP, "sample"):
             return self.go_to(*(("lowest", self.lowest_place()) if came_by == SWEEP else ("mean", self.sampler.mean)))
-        if self.noisy and came_by in ("test", "retest", "lowest", "check") and not better:
+        if self.noisy and came_by in (*TESTS, "lowest", "check") and not better:
             return self.go_to(SETTLE, self.base)
         if self.noisy and came_by != "settle" and finite:
             long = SETTLE_SHARE if SAMPLE_SHARE * self.budget >= SAMPLED_NOISE * self.d else SETTLE_LONG
@@ -174,7 +174,7 @@ class Shape:
             self.mode, self.horizon = "settle", int(max(share * self.budget, SETTLE_LEAST))
             self.steps, self.moments, self.path = 0, np.zeros(self.d), np.zeros(self.d)
             return self.take_moments(f, g, finite)
-        if came_by in ("test", "retest", "lowest", "check") and self.escapes == 0 and not better:
+        if came_by in (*TESTS, "lowest", "check") and self.escapes == 0 and not better:
             return self.resume_line()
         return self.open_line(f, g)
 

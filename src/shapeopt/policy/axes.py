@@ -24,7 +24,7 @@ from .sweep import Course, tentative_place
 
 LEAST_TURNED, MOST_TURNED = 4, 128  # dimensions in which axes are looked for; in fewer, hops are as quick
 INWARD = 0.5  # the places of a survey: on the way from a place that was read, or one aside, to the middle of the box
-ASIDE = 3.0  # root mean square distance of those two, by coordinate, in internal units (the box is 10 wide)
+ASIDE = 3.0  # standard deviation of that, by coordinate, in internal units (the box is 10 wide)
 COMMUTING = 0.03  # difference of H' H g and H H' g, as a share of both, up to which Hessians are taken to commute
 PRELUDE = 6  # readings that show it
 TURNED_REACH = 1.25  # of turned coordinates that are swept, in half-widths of the box; at most what the box has

@@ -34,7 +34,7 @@ NOISY = 0.1  # noise as a share of the force at the base at which basins are set
 COUPLED = 0.35  # coupling above which f is not taken for a sum over many coordinates; less over few: see `is_sum`
 TURNED_COUPLED = 0.1  # the same in turned axes, which are right or wrong
 TURN_SHARE = 0.4  # of a run's readings that a survey for turned axes may take
-TESTED_RUN = 44.0  # least readings of a run in which that is tested
+TESTED_RUN, RETESTED_RUN = 44.0, 100.0  # least readings of a run in which that is tested, once and twice
 UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
 SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
 SMALL_BASIN = 3.0  # root mean square way into a basin, where the box is 10 wide, up to which sampling follows
@@ -114,7 +114,7 @@ def route(state: UniversalState, plant: Plant, came: Arrival, noise_told: bool) 
     suspect = (came.opens & plant.finite & noise_told) | (came.clocked & (state.line.mismatch > MISMATCH))
     checks = (state.sigma < 0) & suspect
     tests = (due | came.checked) & ~checks & (state.coupling == UNKNOWN) & (state.readings >= TESTED_RUN)
-    retests = came.tested & is_sum(state, plant)
+    retests = came.tested & is_sum(state, plant) & (state.readings >= RETESTED_RUN)
     judged = (came.tested & ~retests) | came.retested | came.turned
     sweeps = (due | judged | (came.checked & (state.sweep.steps == 0))) & ~checks & is_sum(state, plant)
     turns = (judged | came.clocked) & ~(checks | tests | sweeps)
