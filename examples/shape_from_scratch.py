@@ -44,7 +44,7 @@ KINDS = (  # of escape: name, radius, whether it moves few coordinates, prior ra
     *(("difference", 0.1, False, 0.2), ("anywhere", 1.0, False, 0.45)),
     *(("settle", 0.0, False, 0.4), ("sweep", 0.1, False, 0.9)),
 )
-DIFFERENCE, ANYWHERE, SETTLE, SWEEP, TESTS = 6, 7, 8, 9, ("test", "retest")  # the last: for a sum
+DIFFERENCE, ANYWHERE, SETTLE, SWEEP = 6, 7, 8, 9
 Vector = np.ndarray
 # The randomness of one escape; `share`, `pair` and `uniform` are uniform in (0, 1), the others standard normal.
 Draws = namedtuple("Draws", "kinds radius share pair normal uniform")
@@ -87,7 +87,7 @@ class Shape:
         self.centre, self.scale = 0.5 * (lower + upper), 0.5 * (upper - lower) / REACH  # x = centre + scale q
         self.q, self.p = (x0 - self.centre) / self.scale, np.zeros(self.d)
         self.mode, self.age, self.horizon, self.calls = "escape", 0, 1, 0  # x0 counts as where an escape led
-        self.sweep, self.sampler, self.line, self.same = None, None, None, False  # line: the basin under refinement
+        self.sweep, self.sampler, self.line, self.same, self.tried = None, None, None, False, ()  # line: see `refine`
         self.base, self.base_f, self.base_g = self.q, np.inf, np.zeros(self.d)  # the best basin
         self.spread, self.coupling = 0.0, UNKNOWN if self.d > 1 else 0.0  # of values; how far f is from a sum
         self.points, self.values = [], []  # the archive of basins
@@ -144,11 +144,11 @@ class Shape:
             height = max(self.spread, abs(self.line.start - self.line.f), abs(self.base_f))
             self.sigma = sigma if sigma * REACH > SAME_FORCE * np.finfo(float).eps * height else 0.0
             self.base_g = 0.5 * (g + self.base_g)
-        if came_by in TESTS:
-            before = (self.base, self.base_g, 2) if came_by == "test" else (*self.tried, 1)
-            self.coupling, self.tried = max(self.coupling, self.coupling_of(g, finite, *before)), (self.q, g)
-            if came_by == "test" and self.is_sum and self.budget >= RETESTED_RUN:
-                return self.go_to("retest", self.other_place())
+        if came_by == "test":
+            first, before = not self.tried, self.tried or (self.base, self.base_g, 2)
+            self.coupling, self.tried = max(self.coupling, self.coupling_of(g, finite, *before)), (self.q, g, 1)
+            if first and self.is_sum and self.budget >= RETESTED_RUN:
+                return self.go_to("test", self.other_place())
         if came_by == "lowest":
             unseen = ROUND_OFF * np.finfo(float).eps * abs(self.base_f)
             kept = self.base_f - f > KEPT * self.sweep.promise + unseen
@@ -158,15 +158,15 @@ class Shape:
                 self.successes[SWEEP] += kept
         if came_by in ("opening", "refine", "check") and self.coupling == UNKNOWN and self.budget >= TESTED_RUN:
             return self.go_to("test", self.tentative_place(self.draws(self.escapes)))
-        if (came_by in ("opening", "refine", *TESTS) or (came_by == "check" and self.sweep is None)) and self.is_sum:
+        if (came_by in ("opening", "refine", "test") or (came_by == "check" and self.sweep is None)) and self.is_sum:
             return self.open_sweep()
         plain = self.line.start - self.line.f > PLAIN * self.sigma * np.linalg.norm(self.line.q - self.line.origin)
-        first = self.rippled and plain if self.noisy else came_by != "check" and self.escapes > 0
-        if came_by in (*TESTS, "check") and first and self.may_sample:
+        early = self.rippled and plain if self.noisy else came_by == "test" and self.escapes > 0
+        if came_by in ("test", "check") and early and self.may_sample:
             return self.open_sample(NOISY_STEP)
         if came_by in (SWEEP, "sample"):
             return self.go_to(*(("lowest", self.lowest_place()) if came_by == SWEEP else ("mean", self.sampler.mean)))
-        if self.noisy and came_by in (*TESTS, "lowest", "check") and not better:
+        if self.noisy and came_by in ("test", "lowest", "check") and not better:
             return self.go_to(SETTLE, self.base)
         if self.noisy and came_by != "settle" and finite:
             long = SETTLE_SHARE if SAMPLE_SHARE * self.budget >= SAMPLED_NOISE * self.d else SETTLE_LONG
@@ -174,7 +174,7 @@ class Shape:
             self.mode, self.horizon = "settle", int(max(share * self.budget, SETTLE_LEAST))
             self.steps, self.moments, self.path = 0, np.zeros(self.d), np.zeros(self.d)
             return self.take_moments(f, g, finite)
-        if came_by in (*TESTS, "lowest", "check") and self.escapes == 0 and not better:
+        if came_by in ("test", "lowest", "check") and self.escapes == 0 and not better:
             return self.resume_line()
         return self.open_line(f, g)
 

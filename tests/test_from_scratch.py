@@ -319,6 +319,7 @@ THRESHOLDS = {
     "SWEEP_MOST": 0.3,
     "SWEEP_ROOM": 9.0,
     "SWEEP_SHARE": 0.35,
+    "RETESTED_RUN": 300.0,
     "TESTED_RUN": 300.0,
     "TEST_LEAST": 1.0,
     "UNKNOWN": 0.1,
