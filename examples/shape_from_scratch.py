@@ -24,7 +24,7 @@ STRETCH, FIRST_STEP = 4.0, 1.0  # growth of the step on negative curvature; leng
 RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, per sqrt(d)
 CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE = 1e-9, 1e-9, 10.0, 1e-6  # when a basin is left; see `judge`
 HOPE, HOPE_AGE, MOST_HOPE = 4.0, 3, 1e4  # when it is hopeless; see `judge` and `leave`
-SAME_BASIN, BASIN_RADIUS = 0.1, 0.05  # when two basins are one: by value and force, by distance
+SAME_BASIN, BASIN_RADIUS = 0.03, 0.05  # when two basins are one: by value and force, by distance
 SETTLE_SHARE, SETTLE_LONG, SETTLE_HOP, SETTLE_LEAST = 0.3, 0.5, 0.05, 8.0  # of the readings: see `begin`; least
 BETA, FORGET, POOLED, STEP, LARGEST_STEP = 0.8, 0.95, 0.5, 0.03, 1.0  # see `settle`
 PATH, PATH_AGE, DAMPING, LARGEST_CHANGE = 0.15, 3, 20.0, 0.3  # how the step of `settle` follows the forces
@@ -34,7 +34,8 @@ TESTED_RUN, RETESTED_RUN, TEST_STEP, TEST_SPREAD, FAR = 44.0, 100.0, 0.9, 0.4, 0
 COUPLED, TEST_LEAST, LEAST_LEFT, LEAST_FACTOR, LARGEST_FACTOR = 0.35, 1e-6, 4, 0.2, 5.0  # see `coupling_of`
 SWEEP_SHARE, SWEEP_SHORT, SWEEP_LONG, SWEEP_FINE, SWEEP_MOST = 0.12, 64.0, 128.0, 32.0, 0.45  # see `sweep_length`
 UNTESTED, UNTESTED_LESS, KEPT = 0.06, 3.0, 0.3  # what the first basin gets; share of a promise that must come true
-SMALL_BASIN, LEAST_SAMPLED, SAMPLED_NOISE, LEAST_GENERATIONS, SAMPLE_ROOM = 3.0, 8, 4.0, 4, 1.3  # see `may_sample`
+RIPPLE, WIDE_RIPPLE, HOPPED, NOISY_RIPPLE = 0.5, 1.5, 2.0, 3.0  # what is a small basin; see `leave`
+LEAST_SAMPLED, SAMPLED_NOISE, LEAST_GENERATIONS, SAMPLE_ROOM = 8, 4.0, 4, 1.3  # see `may_sample`
 SAMPLE_STEP, NOISY_STEP, SETTLED_STEP, SAMPLE_FINE, SAMPLE_SHARE = 2.0, 1.4, 0.5, 0.25, 0.35  # see `sample`, `begin`
 UNKNOWN, SWEEP_ROOM, FORCES_DIMENSION, ROUGH, LARGEST_SAMPLE_STEP, SAMPLES_FROM = -1.0, 1.3, 5, 30.0, 5.0, 2**24
 PRIOR_WEIGHT, RADIUS_SPREAD, DIFFERENCE_WEIGHT, RECENT, LOWER = 2.0, 0.4, 0.8, 16, 0.5  # see `draw_kind` to `propose`
@@ -73,8 +74,7 @@ def secant_product(v: Vector, pairs: deque, gamma: float) -> Vector:
 
 def cubic_minimum(slope: float, rise: float, slope_end: float) -> float:
     """Where the cubic with these slopes at 0 and 1, and this rise between them, has its minimum."""
-    z = slope + slope_end - 3 * rise
-    square = z * z - slope * slope_end
+    square = (z := slope + slope_end - 3 * rise) * z - slope * slope_end
     bottom = slope_end - slope + 2 * np.sqrt(max(square, 0.0))
     return 1 - (slope_end + np.sqrt(square) - z) / bottom if square >= 0 and bottom != 0 else 0.25
 
@@ -87,17 +87,17 @@ class Shape:
         self.centre, self.scale = 0.5 * (lower + upper), 0.5 * (upper - lower) / REACH  # x = centre + scale q
         self.q, self.p = (x0 - self.centre) / self.scale, np.zeros(self.d)
         self.mode, self.age, self.horizon, self.calls = "escape", 0, 1, 0  # x0 counts as where an escape led
-        self.sweep, self.sampler, self.line, self.same, self.tried = None, None, None, False, ()  # line: see `refine`
+        self.sweep, self.sampler, self.line, self.same, self.small_met, self.tried = None, None, None, False, False, ()
         self.base, self.base_f, self.base_g = self.q, np.inf, np.zeros(self.d)  # the best basin
         self.spread, self.coupling = 0.0, UNKNOWN if self.d > 1 else 0.0  # of values; how far f is from a sum
-        self.points, self.values = [], []  # the archive of basins
         self.kind, self.escapes, self.left_f = "opening", 0, np.inf  # the last: base_f when a basin was last left
         self.sigma, self.eta, self.widening = UNKNOWN, STEP, 0.0  # noise; step of `settle`; log factor of all radii
         self.hope, self.log = 0.0, []  # how far basins outdid their promise; (call, cause, value, escape) of each
         self.generation = max((4 + int(3 * np.log(self.d))) // 2, 4)  # readings of one, in sampling
         self.successes, self.trials, self.recent = np.zeros(len(KINDS)), np.zeros(len(KINDS)), []
-        usual = np.clip(SWEEP_SHARE * budget, SWEEP_SHORT, SWEEP_LONG)
-        self.sweep_length = int(min(usual, max(SWEEP_MOST * budget, SWEEP_FINE)))
+        self.points, self.values, self.ripple = [], [], WIDE_RIPPLE if budget < HOPPED * self.d else RIPPLE  # archive
+        longest = max(SWEEP_MOST * budget, SWEEP_FINE)
+        self.sweep_length = int(min(np.clip(SWEEP_SHARE * budget, SWEEP_SHORT, SWEEP_LONG), longest))
 
     @property
     def x(self) -> Vector:
@@ -243,15 +243,17 @@ class Shape:
     @property
     def may_sample(self) -> bool:
         """Whether to sample, once in a run: after a basin that was small for the box, or that noise was settled in."""
-        length = SAMPLE_SHARE * self.budget
+        length, least = SAMPLE_SHARE * self.budget, (SAMPLED_NOISE * self.d, LEAST_GENERATIONS * self.generation)
         room = not self.sampler and self.d >= LEAST_SAMPLED and self.budget - self.calls > SAMPLE_ROOM * length
-        least = SAMPLED_NOISE * self.d if self.noisy else LEAST_GENERATIONS * self.generation
-        return room and length >= least and (self.noisy or self.rippled)
+        return room and length >= least[not self.noisy] and (self.noisy or self.rippled)
 
     @property
     def rippled(self) -> bool:
-        small = np.linalg.norm(self.line.q - self.line.origin) / np.sqrt(self.d) < SMALL_BASIN
+        small = self.entered_within(NOISY_RIPPLE) if self.noisy else self.small_met
         return small and self.coupling >= 0 and not self.is_sum
+
+    def entered_within(self, way: float) -> bool:
+        return np.linalg.norm(self.line.q - self.line.origin) / np.sqrt(self.d) < way
 
     def open_sample(self, noisy_step: float) -> None:
         """Readings around a mean; it moves to the better half of a generation of them, and down their mean force."""
@@ -305,10 +307,8 @@ class Shape:
         return np.where(between, low, height), np.where(between, place, q)
 
     def note_lowest(self, low: Vector, place: Vector) -> None:
-        row, column = self.sweep.wrapped.astype(int), np.arange(self.d)
-        lower = low < self.sweep.low[row, column]
-        self.sweep.low[row[lower], column[lower]] = low[lower]
-        self.sweep.place[row[lower], column[lower]] = place[lower]
+        rows = np.stack([~self.sweep.wrapped, self.sweep.wrapped]) & (low < self.sweep.low)
+        self.sweep.low, self.sweep.place = np.where(rows, low, self.sweep.low), np.where(rows, place, self.sweep.place)
 
     def lowest_place(self) -> Vector:
         """Where every coordinate is lowest; the path ends where it began, which ties its two parts together."""
@@ -317,9 +317,8 @@ class Shape:
         low, place = self.lowest_between(self.base, self.base_g, end, sweep.wrapped)
         self.note_lowest(np.where(sweep.wrapped, low, np.inf), place)
         second = np.where(sweep.wrapped, sweep.low[1] - end, np.inf)
-        better = second < sweep.low[0]
-        sweep.promise = -np.sum(np.where(better, second, sweep.low[0]))
-        return np.where(better, sweep.place[1], sweep.place[0])
+        sweep.promise = -np.sum(np.minimum(second, sweep.low[0]))
+        return np.where(second < sweep.low[0], sweep.place[1], sweep.place[0])
 
     def take_trial(self, f: float, g: Vector, finite: bool) -> None:
         """A trial is the new incumbent if f fell enough; else the line from the incumbent gets shorter."""
@@ -370,9 +369,8 @@ class Shape:
         self.force_scale = np.sqrt(np.where(moments > 0, moments, 1.0))
         self.path = (1 - PATH) * self.path + np.sqrt(PATH * (2 - PATH) / self.d) * g / self.force_scale
         if self.steps > PATH_AGE:
-            square = self.path @ self.path / (1 - (1 - PATH) ** (2 * self.steps))
-            change = np.exp(np.clip((square - 1) / DAMPING, -LARGEST_CHANGE, LARGEST_CHANGE))
-            self.eta = min(self.eta * change, LARGEST_STEP)
+            change = (self.path @ self.path / (1 - (1 - PATH) ** (2 * self.steps)) - 1) / DAMPING
+            self.eta = min(self.eta * np.exp(np.clip(change, -LARGEST_CHANGE, LARGEST_CHANGE)), LARGEST_STEP)
 
     def settle(self, g: Vector) -> tuple[Vector, Vector]:
         """zeta = 1 - beta and a diagonal M from the force's second moments: steps of about eta."""
@@ -406,6 +404,8 @@ class Shape:
             self.hope = np.sqrt(self.hope * ratio) if self.hope > 0 else ratio
         noisy, fall = self.noisy, self.left_f - min(line.f, self.base_f)  # noise lets the base move before that
         better, elsewhere = fall > unseen, cause != "revisit" and np.isfinite(line.f)
+        whole = self.kind != "lowest" and not (self.kind in range(len(KINDS)) and KINDS[self.kind][2])
+        self.small_met |= whole and elsewhere and self.entered_within(self.ripple)
         self.recent = [line.f, *self.recent][:RECENT] if elsewhere else self.recent
         low = elsewhere and sum(value < line.f - unseen for value in self.recent) <= LOWER * len(self.recent)
         if self.kind in range(len(KINDS)):
@@ -452,8 +452,8 @@ class Shape:
 
     def draw_kind(self, normals: Vector) -> int:
         """Thompson sampling: the kind whose rate of success, drawn from what is known of it, is the highest."""
-        weight = self.trials + PRIOR_WEIGHT
-        mean = (self.successes + PRIOR_WEIGHT * np.array([prior for *_, prior in KINDS])) / weight
+        weight, priors = self.trials + PRIOR_WEIGHT, np.array([prior for *_, prior in KINDS])
+        mean = (self.successes + PRIOR_WEIGHT * priors) / weight
         lean = np.where((np.arange(len(KINDS)) == SETTLE) & (not self.noisy), -np.inf, 0.0)
         pays = self.is_sum and self.budget - self.calls > SWEEP_ROOM * self.sweep_length
         lean[SWEEP] = -np.inf if not pays else 0.0 if self.sweep else np.inf

@@ -60,7 +60,7 @@ def assert_alike(one: np.ndarray, other: np.ndarray) -> None:
 
 
 def test_the_runs_tell_good_from_bad():
-    nearer = log_gaps(0.5 * CENTRES, 0.5 * STARTS)
+    nearer = log_gaps(0.3 * CENTRES, 0.3 * STARTS)
     assert wilcoxon(log_gaps(CENTRES, STARTS), nearer).pvalue < 0.001
 
 

@@ -16,9 +16,9 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..dynamics import AbstractMetric, DissipationOperator, SkewOperator, Structure
 from .moves import KINDS
 
-PLANNER_INPUTS = 12
+PLANNER_INPUTS = 13
 COORDINATE_INPUTS = 9
-EXPONENTS = 4  # the planner's first outputs; the others are biases of the kinds of moves
+EXPONENTS = 6  # the planner's first outputs; the others are biases of the kinds of moves
 LIMIT = 3.0  # a learned exponent stays within exp(+-3) of the untrained value
 
 Scalar = Float[Array, ""]
@@ -33,12 +33,14 @@ class Advice(NamedTuple):
     log_hope: Scalar
     log_settle_step: Scalar
     log_settle_length: Scalar
+    log_ripple: Scalar
+    log_coupled: Scalar
     kinds: Float[Array, " kinds"]
 
     @staticmethod
     def none(dtype: jax.typing.DTypeLike) -> "Advice":
         zero = jnp.zeros((), dtype)
-        return Advice(zero, zero, zero, zero, jnp.zeros(len(KINDS), dtype))
+        return Advice(*[zero] * EXPONENTS, kinds=jnp.zeros(len(KINDS), dtype))
 
 
 class Network(eqx.Module):

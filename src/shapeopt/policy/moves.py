@@ -122,6 +122,11 @@ def next_widening(
     return jnp.where((kind >= 0) & (kind < DIFFERENCE), jnp.clip(widening + change, -WIDEST, WIDEST), widening)
 
 
+def moves_few(kind: Int[Array, ""]) -> Bool[Array, ""]:
+    """Whether it is a kind of move of few coordinates."""
+    return jnp.any(is_row(len(KINDS), kind) & jnp.asarray([k.few for k in KINDS]))
+
+
 def propose(
     kind: Int[Array, ""],
     draws: Draws,
@@ -134,7 +139,7 @@ def propose(
     """The anchor of an escape of this kind from `base`, inside [lower, upper] (finite) by reflection."""
     dtype, d = base.dtype, base.size
     radius = jnp.asarray([k.radius for k in KINDS], dtype)[kind] * jnp.exp(RADIUS_SPREAD * draws.radius + log_radius)
-    few = jnp.asarray([k.few for k in KINDS])[kind]
+    few = moves_few(kind)
     share = jnp.exp(draws.share * jnp.log(jnp.maximum(0.5 * d, 1.0))) / d  # log-uniform from one coordinate to half
     chosen = (draws.uniform < jnp.where(few, share, 1.0)) | (jnp.arange(d) == jnp.argmin(draws.uniform))
     around = base + radius * jnp.where(chosen, draws.normal, 0.0)

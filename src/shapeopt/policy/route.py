@@ -17,11 +17,10 @@ from ..core import Cause, Mode
 from ..events import StageAction
 from .axes import survey_length
 from .base import Plant
-from .heads import rms
-from .moves import KINDS, SETTLE, SWEEP, Station
+from .moves import KINDS, SETTLE, SWEEP, Station, moves_few
 from .sampling import SAMPLE_SHARE, generation
 from .sweep import sweep_length
-from .universal_state import UniversalState, noise_share
+from .universal_state import UniversalState, noise_share, way_in
 
 Scalar = Float[Array, ""]
 Flag = Bool[Array, ""]
@@ -37,7 +36,9 @@ TURN_SHARE = 0.4  # of a run's readings that a survey for turned axes may take
 TESTED_RUN, RETESTED_RUN = 44.0, 100.0  # least readings of a run in which that is tested, once and twice
 UNTESTED, UNTESTED_LESS = 0.06, 3.0  # share of a run's readings, less these, that the first basin has before the test
 SWEEP_ROOM = 1.3  # a later sweep needs so many times its own readings before the end
-SMALL_BASIN = 3.0  # root mean square way into a basin, where the box is 10 wide, up to which sampling follows
+RIPPLE = 0.5  # root mean square way into a basin that is not the base's, where the box is 10 wide, below which ...
+WIDE_RIPPLE, HOPPED = 1.5, 2.0  # ... or this in runs of less readings a dimension than can be hopped with, ...
+NOISY_RIPPLE = 3.0  # ... or, where forces are noisy, into any basin, sampling follows
 LEAST_SAMPLED = 8  # dimension from which on that is looked at
 PLAIN = 1.5  # fall of f into a basin, in noise of the work along the way, from which on sampling comes before settling
 SAMPLED_NOISE = 4.0  # readings a dimension that sampling needs where forces are noisy, and values must do
@@ -162,7 +163,7 @@ def untested(state: UniversalState) -> Scalar:
 
 def is_sum(state: UniversalState, plant: Plant) -> Flag:
     """Whether f is taken for a sum over coordinates. Chance decides more often where there are few of them."""
-    return (state.coupling >= 0) & (state.coupling < most_coupled(plant.q.size))
+    return (state.coupling >= 0) & (state.coupling < most_coupled(plant.q.size) * jnp.exp(state.advice.log_coupled))
 
 
 def most_coupled(d: int, turned: bool = False) -> float:
@@ -221,9 +222,17 @@ def knows_bodies(state: UniversalState) -> Flag:
 
 
 def is_rippled(state: UniversalState, plant: Plant) -> Flag:
-    """Whether the basin was small for the box, and f is no sum, whose ripples a sweep would see through."""
-    small = rms(state.line.q - state.line.origin) < SMALL_BASIN
+    """Whether a basin was small for the box, and f is no sum, whose ripples a sweep would see through."""
+    small = jnp.where(is_noisy(state), way_in(state) < NOISY_RIPPLE, state.rippled)
     return small & (state.coupling >= 0) & ~is_sum(state, plant)
+
+
+def is_ripple(state: UniversalState, elsewhere: Flag) -> Flag:
+    """Whether the basin is a small one that is not the base's: the way from a move of few coordinates, from a sweep's
+    end or back to the base is short whatever the basin."""
+    whole = ~moves_few(state.kind) & (state.kind != Station.LOWEST)
+    small = jnp.where(state.readings < HOPPED * state.base.size, WIDE_RIPPLE, RIPPLE)
+    return whole & elsewhere & (way_in(state) < small * jnp.exp(state.advice.log_ripple))
 
 
 def falls_plainly(state: UniversalState) -> Flag:

@@ -36,6 +36,7 @@ from .route import (
     depart,
     first_basin_left,
     is_noisy,
+    is_ripple,
     lean,
     most_coupled,
     noise_can_be_sampled,
@@ -56,7 +57,7 @@ STANDSTILL = 1e-9  # root mean square step, in internal units, at which a basin 
 HOPE = 4.0  # a basin is hopeless if even this multiple, or that of basins so far, of its promise would not do
 MOST_HOPE = 1e4  # largest such multiple
 HOPE_AGE = 3  # steps before the prediction is trusted
-SAME_BASIN = 0.1  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
+SAME_BASIN = 0.03  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
 BASIN_RADIUS = 0.05  # distance per sqrt(d) below which two bottoms are one
 SETTLE_SHARE, SETTLE_LONG = 0.3, 0.5  # of the readings for a settle stage; where they are too few to sample as well
 SETTLE_HOP, SETTLE_LEAST = 0.05, 8.0  # of the readings, after other moves; least
@@ -125,8 +126,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         return replace(self, planner=heard(self.planner), controller=heard(self.controller))
 
     def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[UniversalState, StageAction]:
-        dtype = q.dtype
-        real = lambda x: jnp.asarray(x, dtype)  # noqa: E731
+        real, dtype = (lambda x: jnp.asarray(x, q.dtype)), q.dtype
         samples = self.values and q.size > 1
         total = real(budget)
         state = UniversalState(
@@ -148,6 +148,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             recent=Recent.none(dtype),
             kind=jnp.asarray(Station.SAMPLE if samples else Station.OPENING, jnp.int32),
             archive=Archive.empty(self.basins, q.size, dtype),
+            rippled=jnp.zeros((), bool),
             left_f=real(jnp.inf),
             hope=real(0.0),
             widening=real(0.0),
@@ -405,8 +406,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         hope = jnp.where(state.hope > 0, jnp.sqrt(state.hope * ratio), ratio)
         lowers = line.f + unseen < state.base_f
         fall = state.left_f - jnp.minimum(line.f, state.base_f)  # noise lets the base move before the basin is left
-        better = fall > unseen
-        fell_back = cause == Cause.REVISIT
+        better, fell_back = fall > unseen, cause == Cause.REVISIT
         elsewhere = ~fell_back & jnp.isfinite(line.f)
         recent = state.recent.with_basin(line.f, elsewhere)
         pays = jnp.where(noisy, better & (fall > WORTH * state.spread), elsewhere & recent.has_low(line.f - unseen))
@@ -423,6 +423,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             credit=credit,
             recent=recent,
             advice=state.advice if self.planner is None else self.planner(run_features(state, plant, credit)),
+            rippled=state.rippled | is_ripple(state, elsewhere),
             left_f=base_f,
             hope=jnp.where(cause == Cause.CONVERGED, hope, state.hope),
             widening=next_widening(state.widening, state.kind, fell_back, better | noisy),

@@ -39,6 +39,7 @@ class UniversalState(eqx.Module):
     recent: Recent
     kind: Int[Array, ""]
     archive: Archive
+    rippled: Bool[Array, ""]  # whether a small basin was met
     left_f: Scalar  # base_f when a basin was last left
     hope: Scalar  # by how much basins that were refined fell farther than they promised; 0 before the first
     widening: Scalar  # log of what the radii of moves are multiplied by
@@ -54,6 +55,11 @@ def noise_share(state: UniversalState) -> Scalar:
     """Noise as a share of the force at the base, at most 1; 0 while it is not known."""
     share = state.sigma / jnp.maximum(rms(state.base_g), jnp.finfo(state.sigma.dtype).tiny)
     return jnp.where(jnp.isfinite(state.base_f), jnp.clip(share, 0.0, 1.0), 0.0)
+
+
+def way_in(state: UniversalState) -> Scalar:
+    """Root mean square way into the basin so far."""
+    return rms(state.line.q - state.line.origin)
 
 
 def run_features(state: UniversalState, plant: Plant, credit: Credit) -> Float[Array, " features"]:
@@ -75,6 +81,7 @@ def run_features(state: UniversalState, plant: Plant, credit: Credit) -> Float[A
         state.same.astype(dtype),
         jnp.log(state.readings) / 3.0 - 2.0,
         jnp.where(state.coupling < 0, 0.0, 1.0 - 2.0 * jnp.minimum(state.coupling, 1.0)),  # 1 for a sum
+        jnp.tanh(jnp.log(jnp.maximum(way_in(state), 1e-3))),
     )
     return jnp.stack(features)
 
