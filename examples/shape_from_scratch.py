@@ -403,7 +403,8 @@ class Shape:
             ratio = np.clip(line.ratio, HOPE, MOST_HOPE)
             self.hope = np.sqrt(self.hope * ratio) if self.hope > 0 else ratio
         noisy, fall = self.noisy, self.left_f - min(line.f, self.base_f)  # noise lets the base move before that
-        better, elsewhere = fall > unseen, cause != "revisit" and np.isfinite(line.f)
+        there = self.escapes > 0 and not noisy and np.sum((line.q - self.base) ** 2) < BASIN_RADIUS**2 * self.d
+        better, elsewhere = fall > unseen, not (there or cause == "revisit") and np.isfinite(line.f)
         whole = self.kind != "lowest" and not (self.kind in range(len(KINDS)) and KINDS[self.kind][2])
         self.small_met |= whole and elsewhere and self.entered_within(self.ripple)
         self.recent = [line.f, *self.recent][:RECENT] if elsewhere else self.recent
@@ -412,7 +413,7 @@ class Shape:
             self.trials[self.kind] += 1
             self.successes[self.kind] += better and fall > WORTH * self.spread if noisy else low
             if self.kind < DIFFERENCE and not noisy:
-                change = WIDER if cause == "revisit" else 0.0 if better else -NARROWER
+                change = WIDER if there or cause == "revisit" else 0.0 if better else -NARROWER
                 self.widening = np.clip(self.widening + change, -WIDEST, WIDEST)
         gain = (fall if better else abs(line.f - self.base_f)) if self.escapes > 0 else np.inf
         gain = gain if np.isfinite(gain) and gain > unseen + SAME_VALUE * self.spread else self.spread
@@ -453,10 +454,9 @@ class Shape:
     def draw_kind(self, normals: Vector) -> int:
         """Thompson sampling: the kind whose rate of success, drawn from what is known of it, is the highest."""
         weight, priors = self.trials + PRIOR_WEIGHT, np.array([prior for *_, prior in KINDS])
-        mean = (self.successes + PRIOR_WEIGHT * priors) / weight
-        lean = np.where((np.arange(len(KINDS)) == SETTLE) & (not self.noisy), -np.inf, 0.0)
+        mean, lean = (self.successes + PRIOR_WEIGHT * priors) / weight, np.zeros(len(KINDS))
         pays = self.is_sum and self.budget - self.calls > SWEEP_ROOM * self.sweep_length
-        lean[SWEEP] = -np.inf if not pays else 0.0 if self.sweep else np.inf
+        lean[[SETTLE, SWEEP]] = 0.0 if self.noisy else -np.inf, (0.0 if self.sweep else np.inf) if pays else -np.inf
         return int(np.argmax(mean + np.sqrt(mean * (1 - mean) / (weight + 1)) * normals + lean))
 
     def propose(self, kind: int, draws: Draws) -> Vector:

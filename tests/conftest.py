@@ -20,6 +20,12 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         jax.config.update(name, value)
         os.environ[name.upper()] = str(value)
 
+# LLVM's optimizer takes half of that time, and the runs of a test are too short to pay for it. XLA reads the variable
+# when it starts, here and in the processes that a test starts.
+QUICK = "--xla_backend_optimization_level=0"
+if "xla_backend_optimization_level" not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {QUICK}".strip()
+
 hypothesis.settings.register_profile(
     "shapeopt",
     deadline=None,  # the first example of a shape pays for its compilation

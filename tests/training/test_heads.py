@@ -68,7 +68,7 @@ def test_a_planner_that_says_nothing_differs_in_nothing_and_one_that_speaks_does
         params, static = split_policy(TINY.make_policy(jax.random.key(0)))
         phases, asked = make_head_phases(TINY.plan(0), static), (jax.random.key(3), 32, 24)
         assert float(phases.evaluate(params, *asked)) == 0.0
-        loud = eqx.tree_at(lambda p: p.planner.network.b_out, params, jnp.full(14, 1.0, jnp.float32))
+        loud = eqx.tree_at(lambda p: p.planner.network.b_out, params, replace_fn=jnp.ones_like)
         assert float(phases.evaluate(loud, *asked)) != 0.0
 
 

@@ -48,7 +48,6 @@ from .sampling import NOISY_STEP, SAMPLE_SHARE, SAMPLE_STEP, SETTLED_STEP, VALUE
 from .sweep import Course, Sweep, coupling_of, other_place, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, run_features
 
-Scalar = Float[Array, ""]
 Flag = Bool[Array, ""]
 
 CONVERGED = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is done too
@@ -293,7 +292,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
             credit=state.credit.paid(jnp.asarray(SWEEP), kept, later),
         )
 
-    def _readings_left(self, state: UniversalState, plant: Plant, came: Arrival) -> Scalar:
+    def _readings_left(self, state: UniversalState, plant: Plant, came: Arrival) -> Float[Array, ""]:
         """Readings of a run, as its first one tells; of values alone, the forces that are left after sampling."""
         if not self.values:
             return jnp.where(came.opens, jnp.round(1.0 / plant.spent), state.readings)
@@ -406,7 +405,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         hope = jnp.where(state.hope > 0, jnp.sqrt(state.hope * ratio), ratio)
         lowers = line.f + unseen < state.base_f
         fall = state.left_f - jnp.minimum(line.f, state.base_f)  # noise lets the base move before the basin is left
-        better, fell_back = fall > unseen, cause == Cause.REVISIT
+        better, there = fall > unseen, (state.escapes > 0) & ~noisy & (rms(line.q - state.base) < BASIN_RADIUS)
+        fell_back = there | (cause == Cause.REVISIT)
         elsewhere = ~fell_back & jnp.isfinite(line.f)
         recent = state.recent.with_basin(line.f, elsewhere)
         pays = jnp.where(noisy, better & (fall > WORTH * state.spread), elsewhere & recent.has_low(line.f - unseen))
@@ -494,7 +494,7 @@ def _action(mode: Int[Array, ""] | Mode, anchor: Float[Array, " d"], horizon: In
     return StageAction(whole(mode), anchor, zero, one, zero, whole(horizon), jnp.zeros(len(Mode), anchor.dtype))
 
 
-def _stiffness(g: Float[Array, " d"]) -> Scalar:
+def _stiffness(g: Float[Array, " d"]) -> Float[Array, ""]:
     """kappa of a placement: any positive one does, since the anchor is shifted by g / kappa; this is to scale."""
     norm = jnp.linalg.norm(g) / jnp.sqrt(jnp.asarray(g.size, g.dtype))
     return jnp.where(norm > 0, norm, 1.0)

@@ -120,7 +120,7 @@ class HeadPhases:
 
 
 def _gains(params: UniversalPolicy) -> Float[Array, "... outputs"]:
-    """What the planner advises whatever it sees: fourteen numbers."""
+    """What the planner advises whatever it sees: sixteen numbers."""
     assert params.planner is not None
     return params.planner.network.b_out
 
