@@ -95,7 +95,8 @@ def models() -> str:
 def model(name: str, card: dict[str, Any]) -> str:
     """The page of one policy."""
     about = card["about"]
-    parts = [f"# {name}\n", about["about"] if "about" in about else fitted(about), use(name, about)]
+    introduction = about.get("about") or (tuned(about) if "judged" in about else fitted(about))
+    parts = [f"# {name}\n", introduction, use(name, about)]
     parts += [results(name, about), training(about), settings(card)]
     return "\n".join(part for part in parts if part)
 
@@ -109,14 +110,28 @@ def fitted(about: dict[str, Any]) -> str:
     )
 
 
+def tuned(about: dict[str, Any]) -> str:
+    """Of a universal policy whose planner was trained on a family."""
+    tasks = "".join(f"- {sort}\n" for sort in about["trained"])
+    return (
+        "The universal policy with a planner that was trained on the tasks below. It serves any dimension; for other "
+        f"objectives take [universal](universal.md).\n\n{tasks}"
+    )
+
+
 def use(name: str, about: dict[str, Any]) -> str:
-    family = f"{about['family']} --dim {about['dimension']}" if "family" in about else "ackley --dim 20"
+    family = f"{about['family']} --dim {about['dimension']}" if about.get("dimension") else "ackley --dim 20"
+    if "judged" in about:
+        family = re.sub(r"^(\w+), d = (\d+),.*$", r"\1 --dim \2", about["trained"][0])
     calls = about["results_of"]["calls"] if "results_of" in about else 500
     return f"\n```\nshapeopt minimize {family} --budget {calls} --policy {name}\n```\n"
 
 
 def results(name: str, about: dict[str, Any]) -> str:
-    """What the card says was measured: of a fitted policy one cell, of `universal` a row a protocol and rival."""
+    """What the card says was measured: of a fitted policy one cell, of `universal` a row a protocol and rival, of a
+    tuned one what it gained on it."""
+    if "judged" in about:
+        return gained(about["judged"])
     if "results_of" not in about:
         return f"## Results\n\n{COMPARED}\n" + "\n".join(
             against(protocol, found) for protocol, found in about["results"].items()
@@ -129,6 +144,19 @@ def results(name: str, about: dict[str, Any]) -> str:
     size = f"{of['tasks']} fresh tasks with {of['starts']} starts each, {of['calls']} calls (cell `{of['cell']}`)"
     head = "| method | best gap, mean | 95 % interval | hits |\n|---|---|---|---|\n"
     return f"## Results\n\nOn {size}:\n\n{head}" + "\n".join(rows) + "\n"
+
+
+def gained(judged: dict[str, Any]) -> str:
+    """Area beyond the untrained policy's, sort by sort of tasks."""
+    rows = [
+        f"| {sort} | {one['difference']:+.4f} | {one['interval'][0]:+.4f} to {one['interval'][1]:+.4f} |"
+        for sort, one in (judged["each"] | {"all": judged["all"]}).items()
+    ]
+    head = "| tasks | area gained | 95 % interval |\n|---|---|---|\n"
+    about = (
+        f"On {judged['tasks']} fresh tasks of each sort, beside the untrained policy with the same starts and seeds:"
+    )
+    return f"## Results\n\n{about}\n\n{head}" + "\n".join(rows) + "\n"
 
 
 def against(protocol: str, found: dict[str, Any]) -> str:
