@@ -85,7 +85,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_every_built_in_name_is_listed_once_with_its_kind():
     kinds = list_methods()
-    names = ["universal", *FITTED, *BASELINES, *PEERS]
+    names = ["universal", "universal-control", *FITTED, *BASELINES, *PEERS]
     assert list(kinds) == names and len(set(names)) == len(names)
     assert kinds["universal"] == kinds["paper"] == "policy"
     assert (kinds["adam"], kinds["direct"]) == ("baseline", "peer")
@@ -220,7 +220,7 @@ def test_a_package_s_own_attribute_can_be_named():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("adamm", r"`methods` must be among universal, paper, .*, gd, .*, direct, .* Got 'adamm'"),
+        ("adamm", r"`methods` must be among universal, .*paper, .*, gd, .*, direct, .* Got 'adamm'"),
         ("", "Got ''"),
         ("brought:nothing", "'brought:nothing': module 'brought' has no attribute 'nothing'"),
         ("absent:thing", "'absent:thing': No module named 'absent'"),

@@ -172,7 +172,7 @@ def test_ctrl_c_keeps_what_was_made_and_says_so(folder, at_once, capsys, monkeyp
         (("absent:TINY",), "`protocol` must name something .*'absent:TINY': No module named 'absent'"),
         (("ours:family",), "`protocol` must name a Protocol; 'ours:family' is Rastrigin"),
         (("ours:ASTRAY",), r"`name` must be made of letters, .*; got '\.\./astray'"),
-        (("ours:TINY", "--methods", "adamm"), "`methods` must be among universal, paper, .*, gd, .*Got 'adamm'"),
+        (("ours:TINY", "--methods", "adamm"), "`methods` must be among universal, .*paper, .*, gd, .*Got 'adamm'"),
         (("ours:TINY", "--methods", "ours:nothing"), "`methods` must name something .*'ours:nothing'"),
         (("ours:TINY", "--methods", "ours:family"), "`methods` must name an optimizer or a peer"),
         (("ours:TINY", "--methods", "lost.safetensors"), r"`methods` must name policies .*lost\.json does not exist"),
