@@ -82,6 +82,10 @@ def test_departures_are_those_of_the_docstrings(tmp_path):
     assert "`LionK` (`baselines/lion_k.py`): the kick." in MADE["departures"]()
 
 
+def _sorts(judged):
+    return (*judged["each"].items(), ("all", judged["all"]))
+
+
 @pytest.mark.parametrize("name", shipped())
 def test_a_card_s_page_has_its_figures(name):
     card = load_card(FOLDER / name)
@@ -89,6 +93,8 @@ def test_a_card_s_page_has_its_figures(name):
     assert page.startswith(f"# {name}\n") and card["sha256"] in page and f"--policy {name}" in page
     if "results_of" in card["about"]:
         assert f"| **{name}** | {card['about']['results'][name]['best_gap']:.3g} |" in page
+    elif "judged" in card["about"]:
+        assert all(f"| {sort} | {one['difference']:+.4f} |" in page for sort, one in _sorts(card["about"]["judged"]))
     else:
         assert all(f"### {protocol}" in page for protocol in card["about"]["results"])
 

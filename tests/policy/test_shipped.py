@@ -1,14 +1,13 @@
-"""Every shipped policy loads, is what its name says, and its card tells how it was made."""
+"""Every shipped policy of the paper's kind loads, is what its name says, and its card tells how it was made."""
 
 import shlex
 
 import pytest
 
-from shapeopt.policy import PaperPolicy, UniversalPolicy, find_policy, load_card
+from shapeopt.policy import PaperPolicy, find_policy, load_card
 from shapeopt.policy.find import FOLDER, shipped
 from shapeopt.training.config import from_plain
 
-TUNED = [name for name in shipped() if name.startswith("universal-")]
 NAMES = [name for name in shipped() if name.startswith("paper-")]
 ENDINGS = {
     "no-controller": ("use_controller", False),
@@ -49,17 +48,3 @@ def test_a_card_tells_how_its_policy_was_made_and_what_it_reaches(name):
     assert words[3:] == ["--config", f"{name}.json"] or words[3] == "--preset"
     assert len(about["results"]) > 1
     assert {"best_gap", "interval", "hit_rate"} == set(about["results"][name])
-
-
-@pytest.mark.parametrize("name", TUNED)
-def test_a_tuned_universal_policy_was_judged_better_than_the_untrained_one(name):
-    policy, about = find_policy(name), load_card(FOLDER / name)["about"]
-    assert isinstance(policy, UniversalPolicy)
-    assert policy.pruned().planner is not None
-    assert name == f"universal-{about['family']}"
-    assert about["judged"]["all"]["interval"][0] > 0.0
-    assert about["seed"] != about["judged"]["seed"]  # tasks that it was never trained on or chosen by
-
-
-def test_what_was_tuned_is_shipped():
-    assert "universal-control" in TUNED
