@@ -43,7 +43,7 @@ def turned_rastrigin(x: jax.Array) -> jax.Array:
 
 
 def steep_rastrigin(x: jax.Array) -> jax.Array:
-    return jnp.exp(0.08 * turned_rastrigin(x))
+    return jnp.exp(0.1 * turned_rastrigin(x))
 
 
 def ackley(x: jax.Array) -> jax.Array:
@@ -141,7 +141,7 @@ def library_runs(d: int) -> dict[str, Runs]:
 
     domains = [Box.around(*sides_of(case)) for case in cases]
     starts = [np.random.default_rng(7).uniform(*sides_of(case), (STARTS, d)) for case in cases]
-    sizes = (0.0, NUDGE, -NUDGE, 3.0 * NUDGE, -3.0 * NUDGE)
+    sizes = (0.0, *(sign * size * NUDGE for size in (1.0, 3.0, 10.0) for sign in (1.0, -1.0)))
     grid = [(i, seed, nudge) for i in range(len(cases)) for seed in range(STARTS) for nudge in sizes]
     index, seeds, nudges = (jnp.asarray(column) for column in zip(*grid, strict=True))
     x0 = jnp.asarray([starts[i][seed] for i, seed, _ in grid])
