@@ -405,7 +405,7 @@ class Shape:
         noisy, fall = self.noisy, self.left_f - min(line.f, self.base_f)  # noise lets the base move before that
         there = self.escapes > 0 and not noisy and np.sum((line.q - self.base) ** 2) < BASIN_RADIUS**2 * self.d
         better, elsewhere = fall > unseen, not (there or cause == "revisit") and np.isfinite(line.f)
-        whole = self.kind != "lowest" and not (self.kind in range(len(KINDS)) and KINDS[self.kind][2])
+        whole = self.kind not in ("lowest", DIFFERENCE, *(i for i, (*_, few, _) in enumerate(KINDS) if few))
         self.small_met |= whole and elsewhere and self.entered_within(self.ripple)
         self.recent = [line.f, *self.recent][:RECENT] if elsewhere else self.recent
         low = elsewhere and sum(value < line.f - unseen for value in self.recent) <= LOWER * len(self.recent)

@@ -17,7 +17,7 @@ from ..core import Cause, Mode
 from ..events import StageAction
 from .axes import survey_length
 from .base import Plant
-from .moves import KINDS, SETTLE, SWEEP, Station, moves_few
+from .moves import DIFFERENCE, KINDS, SETTLE, SWEEP, Station, moves_few
 from .sampling import SAMPLE_SHARE, generation
 from .sweep import sweep_length
 from .universal_state import UniversalState, noise_share, way_in
@@ -228,9 +228,9 @@ def is_rippled(state: UniversalState, plant: Plant) -> Flag:
 
 
 def is_ripple(state: UniversalState, elsewhere: Flag) -> Flag:
-    """Whether the basin is a small one that is not the base's: the way from a move of few coordinates, from a sweep's
-    end or back to the base is short whatever the basin."""
-    whole = ~moves_few(state.kind) & (state.kind != Station.LOWEST)
+    """Whether the basin is a small one that is not the base's: the way from a move of few coordinates or along a
+    difference of basins, from a sweep's end or back to the base is short whatever the basin."""
+    whole = ~moves_few(state.kind) & (state.kind != DIFFERENCE) & (state.kind != Station.LOWEST)
     small = jnp.where(state.readings < HOPPED * state.base.size, WIDE_RIPPLE, RIPPLE)
     return whole & elsewhere & (way_in(state) < small * jnp.exp(state.advice.log_ripple))
 
