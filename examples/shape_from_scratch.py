@@ -7,9 +7,8 @@ coordinates? If so, a sweep through the box, a stage of escapes, finds where eac
 not fit the values are read twice; if they are noisy, basins are settled in instead of refined. Where basins are small,
 or noisy, an evolution strategy, escapes again, looks for the mean around which values are low.
 
-Labels behind `#` are the paper's; docs/notation.md lists them. Left out of the library's version: learned heads (zero
-while untrained), the ledger, visits of a basin, coordinates without bounds, values alone, turned axes, models of
-bodies. tests/test_from_scratch.py holds this file to the library, reading by reading. To see it at work: run it.
+Labels behind `#` are the paper's (docs/notation.md). Left out: learned heads (zero while untrained), the ledger, visits
+of a basin, coordinates without bounds, values alone, turned axes, models of bodies. Tests hold it to the library.
 """
 
 from collections import deque, namedtuple
@@ -18,8 +17,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-REACH, H, PAIRS, BASINS = 5.0, 0.05, 12, 16  # half-width of the box inside; h of a step; sizes of the two memories
-ARMIJO, CURVATURE_FLOOR, SHORTEST, ON_BOUND = 1e-4, 1e-10, 1e-4, 64.0  # see `take_trial`, `judge` and `refine`
+REACH, H, PAIRS, BASINS = 5.0, 0.05, 24, 16  # half-width of the box inside; h of a step; sizes of the two memories
+ARMIJO, WOLFE, CURVATURE_FLOOR, LEAST_CHANGE, SHORTEST, ON_BOUND = 1e-4, 0.9, 1e-10, 100.0, 1e-4, 64.0  # of a line
 STRETCH, FIRST_STEP = 4.0, 1.0  # growth of the step on negative curvature; length of the very first step, per sqrt(d)
 RADIUS, RADIUS_GROWTH, RADIUS_MAX = 1.0, 2.5, 10.0  # longest step in a basin, per sqrt(d)
 CONVERGED, STANDSTILL, ROUND_OFF, SAME_VALUE = 1e-9, 1e-9, 10.0, 1e-6  # when a basin is left; see `judge`
@@ -128,7 +127,8 @@ class Shape:
     def begin(self, f: float, g: Vector, finite: bool) -> None:
         """Which stage goes on from here (eq. dp_event_update)."""
         self.age, came_by = 0, self.kind if self.mode == "escape" else self.mode
-        granted, better = UNTESTED * self.budget - UNTESTED_LESS, f < self.base_f
+        wide, better = self.budget < min(RETESTED_RUN, self.d), f < self.base_f  # wide: one descent is most of the run
+        granted = self.budget - 1 - SWEEP_ROOM * self.sweep_length if wide else UNTESTED * self.budget - UNTESTED_LESS
         if came_by == "opening":
             self.open_line(f, g)
             self.base, self.base_f, self.base_g = (self.q, f, g) if finite else (self.base, self.base_f, self.base_g)
@@ -186,7 +186,7 @@ class Shape:
         """Nothing better was found: the next trial is placed on the line down the incumbent's force."""
         line, length = self.line, self.line.gamma * np.linalg.norm(self.line.g)
         line.move = -line.gamma * min(1.0, line.radius * np.sqrt(self.d) / (length or 1.0)) * line.g
-        self.mode, self.horizon, line.t, line.accepted = "refine", np.inf, 1.0, False
+        self.mode, self.horizon, line.t, line.accepted, line.beyond = "refine", np.inf, 1.0, False, None
 
     def open_line(self, f: float, g: Vector) -> None:
         """A basin to refine; trials are at q + t move."""
@@ -194,9 +194,9 @@ class Shape:
         first = FIRST_STEP * np.sqrt(self.d) / max(np.linalg.norm(g), 100 * np.finfo(float).tiny)
         gamma = self.line.gamma if self.line else first  # B = I / gamma at first: the last basin's scale, within reason
         gamma, pairs = np.clip(gamma, 1e-3 * first, 10 * first), deque(maxlen=min(PAIRS, self.d + 2))
-        self.line = SimpleNamespace(q=self.q, f=f, g=g, t=1.0, accepted=True, gamma=gamma, pairs=pairs, start=f)
-        self.line.stretch, self.line.radius, self.line.age, self.line.mismatch = 1.0, RADIUS, 0, 0.0
-        self.line.judged, self.line.least, self.line.ratio, self.line.origin = f, np.inf, 0.0, self.q  # see `judge`
+        line = self.line = SimpleNamespace(q=self.q, f=f, g=g, t=1.0, accepted=True, gamma=gamma, pairs=pairs, start=f)
+        line.stretch, line.radius, line.age, line.mismatch, line.beyond = 1.0, RADIUS, 0, 0.0, None
+        line.judged, line.least, line.ratio, line.origin = f, np.inf, 0.0, self.q  # see `judge`
 
     def go_to(self, kind: int | str, anchor: Vector, readings: int = 1) -> None:
         self.mode, self.kind, self.anchor, self.horizon = "escape", kind, anchor, readings
@@ -332,13 +332,18 @@ class Shape:
         if not line.accepted:
             line.t *= np.clip(cubic_minimum(slope, f - line.f, slope_end), 0.1, 0.5) if finite else 0.1
             line.radius = line.t * np.linalg.norm(line.move) / np.sqrt(self.d)
+            line.beyond = (self.q, g) if finite else None
             return
-        if s @ y > CURVATURE_FLOOR * np.sqrt(s @ s * (y @ y)):
+        if line.beyond and slope_end < WOLFE * slope:  # the force has changed little: a kink lies between the two
+            s, y = line.beyond[0] - self.q, line.beyond[1] - g
+        changed = np.linalg.norm(y) > LEAST_CHANGE * np.finfo(float).eps * np.sqrt(max(g @ g, line.g @ line.g))
+        if changed and s @ y > CURVATURE_FLOOR * np.sqrt(s @ s * (y @ y)):
             line.pairs.append((s, y))
             line.gamma, line.stretch = s @ y / (y @ y), 1.0
         else:  # negative curvature: go farther
             line.gamma, line.stretch = STRETCH * line.gamma, STRETCH
-        line.q, line.f, line.g, line.radius = self.q, f, g, min(RADIUS_GROWTH * line.radius, RADIUS_MAX)
+        line.q, line.f, line.g, line.beyond = self.q, f, g, None
+        line.radius = min(RADIUS_GROWTH * line.radius, RADIUS_MAX)
         gap, quadratic = f - self.base_f, -0.5 * g @ (self.base - self.q)  # f - f(base), if a quadratic ends in base
         self.same = abs(gap - quadratic) <= SAME_BASIN * abs(gap)
 
@@ -420,10 +425,9 @@ class Shape:
         self.spread = self.spread**0.8 * gain**0.2 if self.spread > 0 else gain
         if line.f + unseen < self.base_f:
             self.base, self.base_f, self.base_g = line.q, line.f, line.g
-        self.left_f = self.base_f
         if np.isfinite(line.f):
             self.write(line.q, line.f)  # eq. dp_memory_write_rule
-        draws = self.draws(self.escapes)
+        self.left_f, draws = self.base_f, self.draws(self.escapes)
         kind = self.draw_kind(draws.kinds)
         suspect = cause == "stall" and self.sigma == UNKNOWN and line.mismatch > MISMATCH
         self.escapes, self.age = self.escapes + 1, 0

@@ -103,7 +103,7 @@ CASES = {
     "small basins and noisy forces": Case(jax.value_and_grad(turned_rastrigin), 14, -5.0, 5.0, sigma=30.0),
     "noisy forces and few readings": Case(jax.value_and_grad(rosenbrock), 60, -2.0, 2.0, sigma=30.0),
     "small basins and steep walls": Case(jax.value_and_grad(steep_rastrigin), 14, -5.0, 5.0),
-    "rosenbrock, more pairs than are kept": Case(jax.value_and_grad(rosenbrock), 14, -2.0, 2.0),
+    "rosenbrock, more pairs than are kept": Case(jax.value_and_grad(rosenbrock), 60, -2.0, 2.0),
 }
 
 
@@ -310,6 +310,7 @@ THRESHOLDS = {
     "LARGEST_FACTOR": 0.1,
     "LARGEST_STEP": 0.02,
     "LEAST_FACTOR": 3.0,
+    "LEAST_CHANGE": 1e15,
     "LEAST_LEFT": 1,
     "LOWER": 0.1,
     "MISMATCH": 0.9,

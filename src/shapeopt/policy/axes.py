@@ -2,9 +2,9 @@
 
 If f(q) = sum_i phi_i(a_i . q) with orthonormal a_i, its Hessian is H = A^T diag(phi_i'') A everywhere. Two Hessians of
 such a sum commute, and few others do: six readings, two places and four small steps, compare H' H g with H H' g, and a
-survey ends there if they differ. Else the eigenvectors of H, read off d differences of forces, are the axes, which is
-tested as it is for the coordinates themselves, by one reading for which half of the turned coordinates move. A survey
-is a stage of d + 7 placements, or of six.
+survey ends there if they differ, or if H' g is H g, as for a quadratic, which has one basin. Else the eigenvectors of
+H, read off d differences of forces, are the axes, which is tested as it is for the coordinates themselves, by one
+reading for which half of the turned coordinates move. A survey is a stage of d + 7 placements, or of six.
 
 Departs from the paper: not in it; each reading of a survey is a placement (design, the escape limit).
 """
@@ -26,6 +26,7 @@ LEAST_TURNED, MOST_TURNED = 4, 128  # dimensions in which axes are looked for; i
 INWARD = 0.5  # the places of a survey: on the way from a place that was read, or one aside, to the middle of the box
 ASIDE = 3.0  # standard deviation of that, by coordinate, in internal units (the box is 10 wide)
 COMMUTING = 0.03  # difference of H' H g and H H' g, as a share of both, up to which Hessians are taken to commute
+QUADRATIC = 0.01  # difference of H g and H' g, likewise, below which f is taken for a quadratic: it has one basin
 PRELUDE = 6  # readings that show it
 TURNED_REACH = 1.25  # of turned coordinates that are swept, in half-widths of the box; at most what the box has
 ROUNDS = 10  # in which each pair of coordinates is rotated once; Jacobi's method converges quadratically
@@ -123,10 +124,9 @@ class Axes(eqx.Module):
 
     @property
     def given_up(self) -> Flag:
-        """Whether two Hessians have been seen not to commute."""
-        one, other = self.matrix[2], self.matrix[3]
-        size = jnp.linalg.norm(one) + jnp.linalg.norm(other)
-        return (self.read == PRELUDE) & ~(jnp.linalg.norm(one - other) < COMMUTING * size)
+        """Whether two Hessians have been seen not to commute, or to be the same."""
+        same, commuting = _apart(self.matrix[0], self.matrix[1]) < QUADRATIC, _apart(*self.matrix[2:4]) < COMMUTING
+        return (self.read == PRELUDE) & (same | ~commuting)
 
     def course(self, straight: Course, draws: Draws, narrow: Flag) -> Course:
         """Of a sweep that would lead `straight` through the box: turned, each coordinate is up or down first as it is
@@ -143,6 +143,11 @@ class Axes(eqx.Module):
             return Course(base, base_g, middle - reach, middle + reach, jnp.ones((), bool))
 
         return when(self.turned, turned, straight)
+
+
+def _apart(one: Vector, other: Vector) -> Scalar:
+    """The difference of two vectors as a share of both; not a number if both are 0, and so below nothing."""
+    return jnp.linalg.norm(one - other) / (jnp.linalg.norm(one) + jnp.linalg.norm(other))
 
 
 def survey_length(d: int) -> int:

@@ -2,7 +2,9 @@
 
 One reading a trial. A trial that decreases enough (Armijo) becomes the incumbent and the next step goes from there; one
 that does not is taken back toward the incumbent to the minimum of the cubic through both ends. A trial that shows
-negative curvature is accepted too and lengthens the next step, which stands in for a separate expansion phase.
+negative curvature is accepted too and lengthens the next step, which stands in for a separate expansion phase. Where a
+trial is accepted before a kink that the one before it was rejected behind, the change of force between those two is the
+curvature that counts: along the way to the kink there is none.
 """
 
 from dataclasses import replace
@@ -18,12 +20,14 @@ from ..dynamics.secant import CURVATURE_FLOOR
 from .base import Plant
 
 ARMIJO = 1e-4  # Nocedal and Wright, section 3.1
+WOLFE = 0.9  # share of the slope that may be left where a trial after a rejected one is accepted; weak Wolfe condition
 STRETCH = 4.0  # growth of the step on negative curvature; More and Thuente's extrapolation limit
 FIRST_STEP = 1.0  # length of a run's first step per sqrt(d), where the box is 10 wide
 RADIUS = 1.0  # the same for the longest first step of a basin; doubled or more by each accepted trial
 RADIUS_GROWTH = 2.5
 RADIUS_MAX = 10.0
 SHORTEST = 1e-4  # a line this short has failed
+LEAST_CHANGE = 100.0  # ulps of a force: less is round-off, as between two readings on one flat face, and no curvature
 ON_BOUND = 64.0  # ulps of a bound within which a coordinate is on it: placements are exact to round-off only
 
 Scalar = Float[Array, ""]
@@ -41,6 +45,9 @@ class Line(eqx.Module):
     stretch: Scalar
     accepted: Bool[Array, ""]  # was the last trial accepted
     pairs: SecantPairs
+    beyond: Vector  # the last trial, if that was rejected: the bottom of the line lies before it
+    beyond_g: Vector
+    bracketed: Bool[Array, ""]  # whether it was
     gamma: Scalar
     radius: Scalar
     age: Int[Array, ""]
@@ -64,6 +71,9 @@ class Line(eqx.Module):
             stretch=one,
             accepted=jnp.zeros((), bool),
             pairs=SecantPairs.empty(capacity, q.size, q.dtype),
+            beyond=q,
+            beyond_g=nought,
+            bracketed=jnp.zeros((), bool),
             gamma=zero,
             radius=zero,
             age=jnp.zeros((), jnp.int32),
@@ -89,6 +99,7 @@ class Line(eqx.Module):
             stretch=pick(1.0, self.stretch),
             accepted=active | self.accepted,
             pairs=self.pairs.forget(active),
+            bracketed=self.bracketed & ~active,
             gamma=pick(jnp.where(self.gamma > 0, jnp.clip(self.gamma, 1e-3 * first, 10.0 * first), first), self.gamma),
             radius=pick(RADIUS, self.radius),
             age=pick(0, self.age),
@@ -110,6 +121,7 @@ class Line(eqx.Module):
             move=jnp.where(active, move, self.move),
             t=jnp.where(active, 1.0, self.t),
             accepted=self.accepted & ~active,
+            bracketed=self.bracketed & ~active,
         )
 
     def observed(self, plant: Plant, active: Bool[Array, ""]) -> "Line":
@@ -117,8 +129,12 @@ class Line(eqx.Module):
         s, y = plant.q - self.q, plant.g - self.g
         slope, slope_end = jnp.dot(self.g, s), jnp.dot(plant.g, s)
         accepted = plant.finite & (plant.f <= self.f + ARMIJO * slope)
-        sy, ss, yy = slope_end - slope, jnp.dot(s, s), jnp.dot(y, y)
-        curved = accepted & (sy > CURVATURE_FLOOR * jnp.sqrt(ss * yy))
+        steep = accepted & self.bracketed & (slope_end < WOLFE * slope)
+        past, turn = jnp.where(steep, self.beyond - plant.q, s), jnp.where(steep, self.beyond_g - plant.g, y)
+        sy, ss, yy = jnp.dot(past, turn), jnp.dot(past, past), jnp.dot(turn, turn)
+        largest = jnp.maximum(jnp.dot(plant.g, plant.g), jnp.dot(self.g, self.g))
+        changed = yy > (LEAST_CHANGE * jnp.finfo(s.dtype).eps) ** 2 * largest
+        curved = accepted & changed & (sy > CURVATURE_FLOOR * jnp.sqrt(ss * yy))
         concave = accepted & ~curved
         gamma = jnp.where(curved, sy / jnp.where(yy > 0, yy, 1.0), jnp.where(concave, STRETCH, 1.0) * self.gamma)
         shorter = _cubic_minimum(slope, plant.f - self.f, slope_end)
@@ -126,10 +142,10 @@ class Line(eqx.Module):
         reach = jnp.linalg.norm(self.move) / jnp.sqrt(jnp.asarray(s.size, s.dtype))
         radius = jnp.where(accepted, jnp.minimum(RADIUS_GROWTH * self.radius, RADIUS_MAX), t * reach)
         work = 0.5 * (slope + slope_end)
-        force = jnp.sqrt(ss * jnp.maximum(jnp.dot(plant.g, plant.g), jnp.dot(self.g, self.g)) / (2.0 * s.size))
+        force = jnp.sqrt(jnp.dot(s, s) * largest / (2.0 * s.size))
         error = jnp.abs(plant.f - self.f - work) / jnp.where(force > 0, force, 1.0)
         mismatch = jnp.where(plant.finite, 0.7 * self.mismatch + 0.3 * jnp.minimum(error, 1.0), self.mismatch)
-        pairs = self.pairs.add(s, y, active & curved)
+        pairs = self.pairs.add(past, turn, active & curved)
         new = replace(
             self,
             q=jnp.where(accepted, plant.q, self.q),
@@ -139,6 +155,9 @@ class Line(eqx.Module):
             stretch=jnp.where(concave, STRETCH, 1.0).astype(s.dtype),
             accepted=accepted,
             pairs=pairs,
+            beyond=jnp.where(accepted, self.beyond, plant.q),
+            beyond_g=jnp.where(accepted, self.beyond_g, plant.g),
+            bracketed=~accepted & plant.finite,
             gamma=gamma,
             radius=radius,
             age=self.age + 1,

@@ -157,8 +157,12 @@ def lean(state: UniversalState, plant: Plant) -> Float[Array, " kinds"]:
 
 
 def untested(state: UniversalState) -> Scalar:
-    """Readings that the first basin has before the test for a sum; all of a short run's."""
-    return jnp.where(state.readings >= TESTED_RUN, UNTESTED * state.readings - UNTESTED_LESS, FOREVER)
+    """Readings that the first basin has before the test for a sum: few, but in a short run in more dimensions than it
+    has readings, where a descent is most of what it can buy, all but those of a sweep; all where none is made."""
+    share = UNTESTED * state.readings - UNTESTED_LESS
+    wide = (state.readings < RETESTED_RUN) & (state.readings < state.base.size)
+    granted = jnp.where(wide, state.readings - 1.0 - SWEEP_ROOM * sweep_length(state.readings), share)
+    return jnp.where(state.readings >= TESTED_RUN, granted, FOREVER)
 
 
 def is_sum(state: UniversalState, plant: Plant) -> Flag:

@@ -86,7 +86,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
 
     h: float = 0.05
     p_max: float = float("inf")
-    pairs: int = eqx.field(static=True, default=12)
+    pairs: int = eqx.field(static=True, default=24)
     basins: int = eqx.field(static=True, default=16)
     sigma: float | None = None  # standard deviation of the force's noise, where it is known
     planner: PlannerHead | None = None

@@ -39,14 +39,18 @@ def _narrow(*grades: Grade) -> Mixture:
     return Mixture(grades, grades)
 
 
-ROUGH = "rastrigin+ackley+scattered_wells+plateau+crooked_bowl+curve_fit"
+ROUGH = "rastrigin+ackley+scattered_wells+plateau+crooked_bowl+bent_valley+curve_fit"
 BROAD = Mixture(
     trained=(
         _grade("multiwell", 1, 100),
+        _grade(ROUGH, 2, 100, rotated=True),
         _grade(ROUGH, 3, 300, rotated=True),
+        _grade(ROUGH, 4, 2000, rotated=True),
         _grade(ROUGH, 5, 500, rotated=True, sigma=0.1),
+        _grade(ROUGH, 8, 60, rotated=True),
         _grade(ROUGH, 10, 500, rotated=True),
-        _grade("lennard_jones", 18, 500),
+        _grade("planted_spins+scattered_wells+curve_fit+rastrigin", 12, 400),
+        _grade(ROUGH, 20, 300, rotated=True),
         _grade("rastrigin+ackley", 100, 100, near=True),
     ),
     validated=(_grade("+".join(name for name in VALIDATION if name != "pendulum"), 6, 400, rotated=True),),
