@@ -150,8 +150,7 @@ class Shape:
             if first and self.is_sum and self.budget >= RETESTED_RUN:
                 return self.go_to("test", self.other_place())
         if came_by == "lowest":
-            unseen = ROUND_OFF * np.finfo(float).eps * abs(self.base_f)
-            kept = self.base_f - f > KEPT * self.sweep.promise + unseen
+            kept = self.base_f - f > KEPT * self.sweep.promise + ROUND_OFF * np.finfo(float).eps * abs(self.base_f)
             if self.escapes > 0:  # the first sweep may start too high to be exact
                 self.coupling = self.coupling if kept else np.inf
                 self.trials[SWEEP] += 1
@@ -186,7 +185,7 @@ class Shape:
         """Nothing better was found: the next trial is placed on the line down the incumbent's force."""
         line, length = self.line, self.line.gamma * np.linalg.norm(self.line.g)
         line.move = -line.gamma * min(1.0, line.radius * np.sqrt(self.d) / (length or 1.0)) * line.g
-        self.mode, self.horizon, line.t, line.accepted, line.beyond = "refine", np.inf, 1.0, False, None
+        self.mode, self.horizon, line.t, line.accepted, line.beyond = "refine", np.inf, 1.0, False, ()
 
     def open_line(self, f: float, g: Vector) -> None:
         """A basin to refine; trials are at q + t move."""
@@ -195,7 +194,7 @@ class Shape:
         gamma = self.line.gamma if self.line else first  # B = I / gamma at first: the last basin's scale, within reason
         gamma, pairs = np.clip(gamma, 1e-3 * first, 10 * first), deque(maxlen=min(PAIRS, self.d + 2))
         line = self.line = SimpleNamespace(q=self.q, f=f, g=g, t=1.0, accepted=True, gamma=gamma, pairs=pairs, start=f)
-        line.stretch, line.radius, line.age, line.mismatch, line.beyond = 1.0, RADIUS, 0, 0.0, None
+        line.stretch, line.radius, line.age, line.mismatch, line.beyond = 1.0, RADIUS, 0, 0.0, ()
         line.judged, line.least, line.ratio, line.origin = f, np.inf, 0.0, self.q  # see `judge`
 
     def go_to(self, kind: int | str, anchor: Vector, readings: int = 1) -> None:
@@ -203,8 +202,7 @@ class Shape:
 
     def escape(self, g: Vector) -> tuple[Vector, Vector]:
         """Onto the anchor, to the next reading of a sweep's path, or to the next sample."""
-        ahead = self.path_ahead if self.kind == SWEEP else self.sample if self.kind == "sample" else lambda: self.anchor
-        return self.place(g, ahead())
+        return self.place(g, {SWEEP: self.path_ahead, "sample": self.sample}.get(self.kind, lambda: self.anchor)())
 
     def tentative_place(self, draws: Draws) -> Vector:
         """About half of the coordinates, at least one and not all, moved from the base down their forces."""
@@ -248,12 +246,12 @@ class Shape:
         return room and length >= least[not self.noisy] and (self.noisy or self.rippled)
 
     @property
-    def rippled(self) -> bool:
-        small = self.entered_within(NOISY_RIPPLE) if self.noisy else self.small_met
-        return small and self.coupling >= 0 and not self.is_sum
+    def way_in(self) -> float:
+        return np.linalg.norm(self.line.q - self.line.origin) / np.sqrt(self.d)
 
-    def entered_within(self, way: float) -> bool:
-        return np.linalg.norm(self.line.q - self.line.origin) / np.sqrt(self.d) < way
+    @property
+    def rippled(self) -> bool:
+        return (self.way_in < NOISY_RIPPLE if self.noisy else self.small_met) and self.coupling >= 0 and not self.is_sum
 
     def open_sample(self, noisy_step: float) -> None:
         """Readings around a mean; it moves to the better half of a generation of them, and down their mean force."""
@@ -329,21 +327,20 @@ class Shape:
             error = abs(f - line.f - 0.5 * (slope + slope_end)) / (force if force > 0 else 1.0)
             line.mismatch = 0.7 * line.mismatch + 0.3 * min(error, 1.0)
         line.accepted = finite and f <= line.f + ARMIJO * slope
+        beyond, line.beyond = line.beyond, () if line.accepted or not finite else (self.q, g)
         if not line.accepted:
             line.t *= np.clip(cubic_minimum(slope, f - line.f, slope_end), 0.1, 0.5) if finite else 0.1
             line.radius = line.t * np.linalg.norm(line.move) / np.sqrt(self.d)
-            line.beyond = (self.q, g) if finite else None
             return
-        if line.beyond and slope_end < WOLFE * slope:  # the force has changed little: a kink lies between the two
-            s, y = line.beyond[0] - self.q, line.beyond[1] - g
+        if beyond and slope_end < WOLFE * slope:  # the force has changed little: a kink lies between the two
+            s, y = beyond[0] - self.q, beyond[1] - g
         changed = np.linalg.norm(y) > LEAST_CHANGE * np.finfo(float).eps * np.sqrt(max(g @ g, line.g @ line.g))
         if changed and s @ y > CURVATURE_FLOOR * np.sqrt(s @ s * (y @ y)):
             line.pairs.append((s, y))
             line.gamma, line.stretch = s @ y / (y @ y), 1.0
         else:  # negative curvature: go farther
             line.gamma, line.stretch = STRETCH * line.gamma, STRETCH
-        line.q, line.f, line.g, line.beyond = self.q, f, g, None
-        line.radius = min(RADIUS_GROWTH * line.radius, RADIUS_MAX)
+        line.q, line.f, line.g, line.radius = self.q, f, g, min(RADIUS_GROWTH * line.radius, RADIUS_MAX)
         gap, quadratic = f - self.base_f, -0.5 * g @ (self.base - self.q)  # f - f(base), if a quadratic ends in base
         self.same = abs(gap - quadratic) <= SAME_BASIN * abs(gap)
 
@@ -411,7 +408,7 @@ class Shape:
         there = self.escapes > 0 and not noisy and np.sum((line.q - self.base) ** 2) < BASIN_RADIUS**2 * self.d
         better, elsewhere = fall > unseen, not (there or cause == "revisit") and np.isfinite(line.f)
         whole = self.kind not in ("lowest", DIFFERENCE, *(i for i, (*_, few, _) in enumerate(KINDS) if few))
-        self.small_met |= whole and elsewhere and self.entered_within(self.ripple)
+        self.small_met |= whole and elsewhere and self.way_in < self.ripple
         self.recent = [line.f, *self.recent][:RECENT] if elsewhere else self.recent
         low = elsewhere and sum(value < line.f - unseen for value in self.recent) <= LOWER * len(self.recent)
         if self.kind in range(len(KINDS)):
@@ -492,9 +489,8 @@ def rastrigin(x: Vector) -> tuple[float, Vector]:
 def main(d: int = 3, budget: int = 500) -> None:
     shape, best = Shape(np.full(d, 3.7), np.full(d, -4.0), np.full(d, 6.0), budget, numpy_draws(d)), np.inf
     for _ in range(budget):
-        value, gradient = rastrigin(shape.x)
-        best = min(best, value)
-        shape.tell(value, gradient)
+        shape.tell(*(reading := rastrigin(shape.x)))
+        best = min(best, reading[0])
     for call, cause, value, kind in shape.log:
         print(f"call {call:3d}: left a basin at value {value:9.3g} ({cause}), escape: {kind}")
     print(f"best value after {budget} calls: {best:.3g}; {len(shape.points)} basins in the archive")

@@ -43,7 +43,7 @@ def turned_rastrigin(x: jax.Array) -> jax.Array:
 
 
 def steep_rastrigin(x: jax.Array) -> jax.Array:
-    return jnp.exp(0.1 * turned_rastrigin(x))
+    return jnp.exp(0.06 * turned_rastrigin(x))
 
 
 def ackley(x: jax.Array) -> jax.Array:

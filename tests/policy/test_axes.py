@@ -36,7 +36,13 @@ def with_a_hole(x: jax.Array) -> jax.Array:
     return jnp.where(jnp.abs(x[3]) < 2.5, jnp.nan, turned_ripples(x))
 
 
-OBJECTIVES = (turned_ripples, entangled, with_a_hole)
+def saddle(x: jax.Array) -> jax.Array:
+    """A quadratic, lowest at a corner of the box."""
+    z = TURN @ x
+    return jnp.sum(jnp.linspace(-1.0, 1.0, D) * z**2) + 0.3 * z[0]
+
+
+OBJECTIVES = (turned_ripples, entangled, with_a_hole, saddle)
 
 
 class Runs(NamedTuple):
@@ -93,6 +99,11 @@ def test_without_a_survey_it_is_not():
 def test_a_sum_in_no_frame_goes_on_in_its_own_after_one_survey_that_is_given_up():
     found = runs(route.TURN_SHARE)[1]
     assert not found.turned.any() and set(found.surveyed) == {0, PRELUDE}  # 0: taken for a sum as it is
+
+
+def test_a_survey_of_a_quadratic_is_given_up_since_no_sweep_would_find_a_second_basin():
+    found = runs(route.TURN_SHARE)[3]
+    assert not found.turned.any() and set(found.surveyed) == {PRELUDE}
 
 
 def test_a_survey_that_is_not_given_up_has_its_length():
