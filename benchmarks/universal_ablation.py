@@ -26,7 +26,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from shapeopt.bench.statistics import mean_interval
 from shapeopt.dynamics import SecantPairs
-from shapeopt.policy import moves, pair_model, route, universal
+from shapeopt.policy import moves, pair_model, route, stock, universal
 from shapeopt.policy.moves import ANYWHERE, DIFFERENCE, KINDS, Credit
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
@@ -100,7 +100,7 @@ PARTS = (
     Part("model of bodies", "sums over pairs are not looked for", ((pair_model, "TRUSTED", 0.0),)),
     Part("sampling", "hopping goes on", ((route, "SAMPLE_ROOM", np.inf),)),
     Part("hopeless event", "basins are refined to their bottoms", ((universal, "HOPE_AGE", NEVER),)),
-    Part("learned hope", "always the same multiple of the promise", ((universal, "MOST_HOPE", universal.HOPE),)),
+    Part("learned hope", "always the same multiple of the promise", ((stock, "MOST_HOPE", stock.HOPE),)),
     Part("revisit event", "known basins are refined again", ((universal, "SAME_BASIN", -1.0),)),
     Part(METRIC, "scaled steepest descent"),
     Part("noise check, settle", "noisy basins are refined", ((route, "MISMATCH", np.inf),), noisy=True),

@@ -16,7 +16,7 @@ import pytest
 from shapeopt.core import REACH, Box
 from shapeopt.dynamics.secant import CURVATURE_FLOOR
 from shapeopt.oracles import AbstractOracle
-from shapeopt.policy import UniversalPolicy, drift, line, moves, route, sampling, sweep, universal
+from shapeopt.policy import UniversalPolicy, drift, line, moves, route, sampling, stock, sweep, universal
 from shapeopt.policy.draws import SAMPLES_FROM, draw
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
@@ -247,7 +247,7 @@ def library_constants() -> dict[str, Any]:
     """Every number that the library's policy names, under its name in the example."""
     named = {
         name: value
-        for module in (line, drift, moves, route, sampling, sweep, universal)
+        for module in (line, drift, moves, route, sampling, stock, sweep, universal)
         for name, value in vars(module).items()
         if name.isupper() and isinstance(value, int | float) and name not in NOT_THERE
     }

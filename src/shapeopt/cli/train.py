@@ -30,7 +30,7 @@ class Train:
     """A TOML file of settings, or a trained policy's card, instead of a preset."""
     preset: Annotated[str | None, _shown("NAME")] = None
     """paper-2, -20, -100, -500: the paper's schedule. small-2, ...: some minutes on two cores; one of these if none, or
-    universal, which fits a universal policy to more tasks. mixture: the same for many sorts of them, in half an hour."""
+    universal, which fits a universal policy to more tasks. mixture: that for many sorts of them, half an hour long."""
     family: Annotated[str | None, _shown("NAME")] = None
     """A built-in family (see `shapeopt list`), or package.module:Attribute, looked for in the current directory too. A
     universal policy knows mixture, clusters, retrieval and control too: several families, or several dimensions."""

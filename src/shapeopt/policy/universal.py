@@ -15,18 +15,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..core import REACH, Cause, Mode, when
+from ..core import REACH, Mode, when
 from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPotential, StepResult, Structure
 from ..events import Signals, StageAction
 from ..memory import Archive
 from .axes import LEAST_TURNED, MOST_TURNED, Axes, survey_length
 from .base import AbstractProvidentPolicy, Drive, Plant
 from .bodies import Bodies
-from .draws import Draws, draw, sample_normal
+from .draws import draw
 from .drift import Drift
+from .frame import in_box, in_frame, next_course, next_sample, searched
 from .heads import Advice, ControllerHead, PlannerHead, rms
 from .line import SHORTEST, Line
-from .moves import KINDS, SWEEP, Credit, Recent, Station, next_widening, propose
+from .moves import KINDS, SWEEP, Credit, Recent, Station, propose
 from .route import (
     FOREVER,
     LEAST_SAMPLED,
@@ -36,7 +37,6 @@ from .route import (
     depart,
     first_basin_left,
     is_noisy,
-    is_ripple,
     lean,
     most_coupled,
     noise_can_be_sampled,
@@ -45,23 +45,19 @@ from .route import (
     untested,
 )
 from .sampling import NOISY_STEP, SAMPLE_SHARE, SAMPLE_STEP, SETTLED_STEP, VALUES_SHARE, Sampler
-from .sweep import Course, Sweep, coupling_of, other_place, sweep_length, tentative_place
+from .stock import BASIN_RADIUS, HOPE, take_stock
+from .sweep import Sweep, coupling_of, other_place, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, run_features
 
 Flag = Bool[Array, ""]
 
 CONVERGED = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is done too
-SAME_VALUE = 1e-6  # difference of two bottoms, as a share of the spread, that says nothing of the spread
 STANDSTILL = 1e-9  # root mean square step, in internal units, at which a basin is done whatever the spread
-HOPE = 4.0  # a basin is hopeless if even this multiple, or that of basins so far, of its promise would not do
-MOST_HOPE = 1e4  # largest such multiple
 HOPE_AGE = 3  # steps before the prediction is trusted
 SAME_BASIN = 0.03  # agreement of f with the quadratic that has its bottom at the base, to call a basin known
-BASIN_RADIUS = 0.05  # distance per sqrt(d) below which two bottoms are one
 SETTLE_SHARE, SETTLE_LONG = 0.3, 0.5  # of the readings for a settle stage; where they are too few to sample as well
 SETTLE_HOP, SETTLE_LEAST = 0.05, 8.0  # of the readings, after other moves; least
 SAME_FORCE = 1e3  # ulps of f: less than this is the work, along the box, of forces that differ by round-off alone
-WORTH = 0.3  # gain, as a share of the spread, that counts as one where there is noise
 KEPT = 0.3  # share of a sweep's promise that must come true
 SAMPLED_FORCES = 25  # as many values as these forces cost are sampled at most, where readings are values alone
 LEAST_FORCES = 4  # after sampling, where readings are values alone; else there is nothing but sampling
@@ -125,7 +121,8 @@ class UniversalPolicy(AbstractProvidentPolicy):
         return replace(self, planner=heard(self.planner), controller=heard(self.controller))
 
     def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[UniversalState, StageAction]:
-        real, dtype = (lambda x: jnp.asarray(x, q.dtype)), q.dtype
+        dtype = q.dtype
+        real = lambda x: jnp.asarray(x, dtype)  # noqa: E731
         samples = self.values and q.size > 1
         total = real(budget)
         state = UniversalState(
@@ -180,7 +177,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         surveying = sweeping | (escaped & (state.kind < 0))  # from the base, which must stay where it is
         lower = is_noisy(state) & (plant.f < state.base_f) & ~surveying  # with noise any better point is a bottom
         same = refining & jnp.where(line.accepted, alike, state.same)
-        sweep = when(sweeping, lambda sweep: sweep.observed(_turned(state, plant)), state.sweep)
+        sweep = when(sweeping, lambda sweep: sweep.observed(in_frame(state, plant)), state.sweep)
         axes = state.axes and state.axes.observed(plant, _surveys(state, action))
         sampler = state.sampler
         if sampler is not None:
@@ -228,14 +225,14 @@ class UniversalPolicy(AbstractProvidentPolicy):
 
         lowest, promise = state.sweep.lowest()
         sweep = replace(state.sweep, promise=jnp.where(go.lowers, promise, state.sweep.promise))
-        lower, upper = _searched(state, plant)
+        lower, upper = searched(state, plant)
         draws = draw(state.key, state.escapes, plant.q.size, len(KINDS), plant.q.dtype)  # those of `leave`: made once
         anchor = jnp.where(go.moves, state.base, plant.q)
         anchor = jnp.where(go.tests, tentative_place(state.base, state.base_g, draws, lower, upper), anchor)
         anchor = jnp.where(go.retests, other_place(state.base, plant.q, lower, upper), anchor)
-        sweep = sweep.opened(_course(state, plant, draws), sweep_length(state.readings), go.sweeps)
+        sweep = sweep.opened(next_course(state, plant, draws), sweep_length(state.readings), go.sweeps)
         swept = jnp.where(go.sweeps, sweep.target, lowest)
-        anchor = jnp.where(go.sweeps | go.lowers, _turned_back(state, swept, plant), anchor)
+        anchor = jnp.where(go.sweeps | go.lowers, in_box(state, swept, plant), anchor)
         axes = state.axes
         if axes is not None:
             axes = axes.opened(plant.q, lower, upper, draws, go.turns)
@@ -244,7 +241,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         if sampler is not None:
             step = jnp.where(is_noisy(state), NOISY_STEP, SAMPLE_STEP).astype(plant.q.dtype)
             sampler = sampler.opened(state.base, step, go.samples)
-            anchor = jnp.where(go.samples, _next_sample(state, sampler, plant), anchor)
+            anchor = jnp.where(go.samples, next_sample(state, sampler, plant), anchor)
             anchor = jnp.where(go.rests, sampler.mean, anchor)
         mode = jnp.where(go.moves, Mode.ESCAPE, jnp.where(go.settles, Mode.SETTLE, Mode.REFINE))
         granted = jnp.maximum(jnp.where(came.opens, untested(state), first_basin_left(state, plant)), 1.0)
@@ -264,7 +261,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         coupling = jnp.where(came.retested, jnp.maximum(state.coupling, second), first)
         if axes is not None:
             place, force = axes.turn(axes.point, axes.force)
-            there = coupling_of(place, force, _turned(state, plant), state.sigma)
+            there = coupling_of(place, force, in_frame(state, plant), state.sigma)
             coupling = jnp.where(came.turned, there, coupling)
             turned = came.turned & axes.turned & (coupling < most_coupled(plant.q.size, turned=True))
             found, axes = found | turned, replace(axes, turned=axes.turned & (turned | ~came.turned))
@@ -304,12 +301,12 @@ class UniversalPolicy(AbstractProvidentPolicy):
         line, settling = state.line, action.mode == Mode.SETTLE
         placed = action.mode == Mode.ESCAPE
         back = placed | (~settling & ~line.accepted)
-        path = _turned_back(state, state.sweep.target, plant)
+        path = in_box(state, state.sweep.target, plant)
         target = jnp.where(placed, jnp.where(state.kind == SWEEP, path, action.anchor), line.target)
         if state.axes is not None:
             target = jnp.where(_surveys(state, action), state.axes.target, target)
         if state.sampler is not None:
-            target = jnp.where(_samples(state, action), _next_sample(state, state.sampler, plant), target)
+            target = jnp.where(_samples(state, action), next_sample(state, state.sampler, plant), target)
         kappa = _stiffness(plant.g)
         place = DiagonalMetric(jnp.full_like(plant.q, 1.0) / (self.h**2 * kappa))
         drift = state.drift.metric(self.h, state.advice.log_settle_step)
@@ -358,7 +355,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         active, bodies = leaving & jnp.isfinite(line.f), state.bodies
         if bodies is not None:
             base = jnp.where(line.f < state.base_f, line.q, state.base)
-            bodies = bodies.proposed(base, *_searched(state, plant), state.key, active & ~is_noisy(state))
+            bodies = bodies.proposed(base, *searched(state, plant), state.key, active & ~is_noisy(state))
         archive = state.archive.write(line.q, line.f, 1.0 / line.gamma, apart, active)
         return replace(state, archive=archive, bodies=bodies)
 
@@ -366,18 +363,20 @@ class UniversalPolicy(AbstractProvidentPolicy):
         self, state: UniversalState, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[UniversalState, StageAction, Drive]:
         """Take stock of the basin, then go where `depart` leads, or by a kind of move that is drawn."""
-        state = self._taken_stock(state, plant, cause)
+        before, state = state, take_stock(state, cause)
+        if self.planner is not None:
+            state = replace(state, advice=self.planner(run_features(before, plant, state.credit)))
         draws = draw(state.key, state.escapes, plant.q.size, len(KINDS), plant.q.dtype)
         kind = state.credit.draw(draws.kinds, lean(state, plant) + state.advice.kinds)
         go = depart(state, plant, cause, kind)
-        lower, upper = _searched(state, plant)
+        lower, upper = searched(state, plant)
         radius = state.advice.log_radius + state.widening
         anchor = propose(kind, draws, state.base, state.archive, lower, upper, radius)
         anchor = jnp.where(go.tests, tentative_place(state.base, state.base_g, draws, lower, upper), anchor)
         anchor = jnp.where(go.checks, state.base, anchor)
         length = sweep_length(state.readings)
-        sweep, sampler = state.sweep.opened(_course(state, plant, draws), length, go.sweeps), state.sampler
-        anchor = jnp.where(go.sweeps, _turned_back(state, sweep.target, plant), anchor)
+        sweep, sampler = state.sweep.opened(next_course(state, plant, draws), length, go.sweeps), state.sampler
+        anchor = jnp.where(go.sweeps, in_box(state, sweep.target, plant), anchor)
         anchor = anchor if state.bodies is None else jnp.where(go.models, state.bodies.target, anchor)
         axes = state.axes
         if axes is not None:
@@ -386,7 +385,7 @@ class UniversalPolicy(AbstractProvidentPolicy):
         if sampler is not None:
             step = jnp.where(is_noisy(state), SETTLED_STEP, SAMPLE_STEP).astype(plant.q.dtype)
             sampler = sampler.opened(state.base, step, go.samples)
-            anchor = jnp.where(go.samples, _next_sample(state, sampler, plant), anchor)
+            anchor = jnp.where(go.samples, next_sample(state, sampler, plant), anchor)
         kappa = _stiffness(plant.g)
         metric = DiagonalMetric(jnp.ones_like(plant.q) / (self.h**2 * kappa))
         potential = ShapedPotential.anchored(anchor + plant.g / kappa, kappa)
@@ -396,39 +395,6 @@ class UniversalPolicy(AbstractProvidentPolicy):
         kind, escapes = go.kind(kind, values=self.values), state.escapes + 1
         state = replace(state, sweep=sweep, axes=axes, sampler=sampler, kind=kind, escapes=escapes)
         return state, _action(Mode.ESCAPE, anchor, horizon.astype(jnp.int32)), drive
-
-    def _taken_stock(self, state: UniversalState, plant: Plant, cause: Int[Array, ""]) -> UniversalState:
-        """What the basin that is left was worth: credit, spread, hope, radii, and the base if it is lower."""
-        line, noisy = state.line, is_noisy(state)
-        unseen = ROUND_OFF * jnp.finfo(line.f.dtype).eps * jnp.abs(line.f)
-        ratio = jnp.clip(line.ratio, HOPE, MOST_HOPE)
-        hope = jnp.where(state.hope > 0, jnp.sqrt(state.hope * ratio), ratio)
-        lowers = line.f + unseen < state.base_f
-        fall = state.left_f - jnp.minimum(line.f, state.base_f)  # noise lets the base move before the basin is left
-        better, there = fall > unseen, (state.escapes > 0) & ~noisy & (rms(line.q - state.base) < BASIN_RADIUS)
-        fell_back = there | (cause == Cause.REVISIT)
-        elsewhere = ~fell_back & jnp.isfinite(line.f)
-        recent = state.recent.with_basin(line.f, elsewhere)
-        pays = jnp.where(noisy, better & (fall > WORTH * state.spread), elsewhere & recent.has_low(line.f - unseen))
-        credit = state.credit.paid(state.kind, pays, jnp.ones((), bool))
-        gain = jnp.where(better, fall, jnp.where(state.escapes > 0, jnp.abs(line.f - state.base_f), jnp.inf))
-        gain = jnp.where(jnp.isfinite(gain) & (gain > unseen + SAME_VALUE * state.spread), gain, state.spread)
-        base, base_f = jnp.where(lowers, line.q, state.base), jnp.where(lowers, line.f, state.base_f)
-        return replace(
-            state,
-            base=base,
-            base_f=base_f,
-            base_g=jnp.where(lowers, line.g, state.base_g),
-            spread=jnp.where(state.spread > 0, state.spread**0.8 * gain**0.2, gain),  # geometric, so outliers fade
-            credit=credit,
-            recent=recent,
-            advice=state.advice if self.planner is None else self.planner(run_features(state, plant, credit)),
-            rippled=state.rippled | is_ripple(state, elsewhere),
-            left_f=base_f,
-            hope=jnp.where(cause == Cause.CONVERGED, hope, state.hope),
-            widening=next_widening(state.widening, state.kind, fell_back, better | noisy),
-            reach=jnp.maximum(state.reach, 1.5 * jnp.max(jnp.abs(base))),
-        )
 
     def has_small_steps(self, state: UniversalState) -> bool:
         """Not with a model of bodies, whose hops are loops within loops."""
@@ -453,39 +419,6 @@ def _samples(state: UniversalState, action: StageAction) -> Flag:
 
 def _surveys(state: UniversalState, action: StageAction) -> Flag:
     return (action.mode == Mode.ESCAPE) & (state.kind == Station.SURVEY)
-
-
-def _turned(state: UniversalState, plant: Plant) -> Plant:
-    """The plant in the frame in which f is taken for a sum."""
-    if state.axes is None:
-        return plant
-    q, g = state.axes.turn(plant.q, plant.g)
-    return plant._replace(q=q, g=g)
-
-
-def _turned_back(state: UniversalState, z: Float[Array, " d"], plant: Plant) -> Float[Array, " d"]:
-    """A place in that frame as one in the box."""
-    return jnp.clip(z if state.axes is None else state.axes.back(z), *_searched(state, plant))
-
-
-def _course(state: UniversalState, plant: Plant, draws: Draws) -> Course:
-    """Where the next sweep leads; in turned axes every second one is narrow."""
-    straight = Course(state.base, state.base_g, *_searched(state, plant), split=jnp.zeros((), bool))
-    if state.axes is None:
-        return straight
-    return state.axes.course(straight, draws, narrow=state.sweep.count % 2 == 1)
-
-
-def _next_sample(state: UniversalState, sampler: Sampler, plant: Plant) -> Float[Array, " d"]:
-    """Where sampling reads next."""
-    normal = sample_normal(state.key, sampler.read, plant.q.size, plant.q.dtype)
-    return sampler.target(normal, *_searched(state, plant))
-
-
-def _searched(state: UniversalState, plant: Plant) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
-    """The finite box in which moves are made."""
-    lower = jnp.where(jnp.isfinite(plant.lower), plant.lower, -state.reach)
-    return lower, jnp.where(jnp.isfinite(plant.upper), plant.upper, state.reach)
 
 
 def _action(mode: Int[Array, ""] | Mode, anchor: Float[Array, " d"], horizon: Int[Array, ""] | int) -> StageAction:
