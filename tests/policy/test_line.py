@@ -1,19 +1,12 @@
 """Refining where forces jump or stay the same: kinks teach curvature, flat faces teach none."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 import shapeopt
-from shapeopt.core import Box
-from shapeopt.oracles import ExactOracle
-from shapeopt.policy import UniversalPolicy
 from shapeopt.policy.base import Plant
 from shapeopt.policy.line import STRETCH, Line
-from shapeopt.rollout import rollout
-from shapeopt.shape import ShapeOptimizer
 
-D, STARTS, BUDGET = 6, 16, 300
 YES = jnp.ones((), bool)
 
 
@@ -53,20 +46,6 @@ def test_a_trial_whose_slope_has_changed_keeps_its_own_pair():
     line = line.observed(reading(np.array([-0.5, 0.0]), 4.0, np.array([1.0, 1.0])), YES)
     own = np.asarray(line.pairs.solve(jnp.asarray([-1.0, 0.0]), line.gamma))
     np.testing.assert_allclose(own, [-0.5, 0.0], atol=1e-12)
-
-
-def test_every_start_on_a_polyhedron_reaches_its_lowest_corner():
-    rows = jnp.asarray(np.random.default_rng(0).normal(size=(3 * D, D)))
-    corner = jnp.asarray(np.random.default_rng(1).uniform(-4.0, 4.0, D))
-    oracle, box = (
-        ExactOracle(lambda x: jnp.max(jnp.abs(rows @ (x - corner)))),
-        Box.around(*np.outer([-5, 5], np.ones(D))),
-    )
-    optimizer = ShapeOptimizer(UniversalPolicy(), record_energy=False)
-    run = lambda x0, key: rollout(optimizer, oracle, x0, box, BUDGET, key)  # noqa: E731
-    starts = jnp.asarray(np.random.default_rng(2).uniform(-5.0, 5.0, (STARTS, D)))
-    traces = jax.jit(jax.vmap(run))(starts, jax.random.split(jax.random.key(0), STARTS))
-    assert np.max(traces.best.value / traces.steps.value[:, 0]) < 1e-4
 
 
 def test_a_short_run_in_more_dimensions_than_it_has_readings_descends_before_it_sweeps():
