@@ -12,10 +12,15 @@ class Mode(IntEnum):
 
 
 class Cause(IntEnum):
-    """Why a stage ended (Algorithm alg:streaming_shape_compact, line "event trigger").
+    """Why a stage ended (Algorithm alg:streaming_shape_compact, line "event trigger"); NONE: it goes on.
 
-    Departs from the paper: HOPELESS and REVISIT leave a basin before it is refined; the paper only has the clock,
-    convergence, stall and budget.
+        CLOCK       its horizon was reached             CONVERGED  a bottom was reached
+        STALL       no step decreases f                 HOPELESS   the basin can't beat the best one
+        REVISIT     the basin is known                  BUDGET     the run ended
+        NONFINITE   no finite value to go on from       DONE       the tactic's script came to its end
+        REJECTED    a test refuted what it looked for   PREEMPTED  another tactic has something better
+
+    Departs from the paper: it has the clock, convergence, stall and budget only.
     """
 
     NONE = 0
@@ -26,6 +31,9 @@ class Cause(IntEnum):
     REVISIT = 5
     BUDGET = 6
     NONFINITE = 7
+    DONE = 8
+    REJECTED = 9
+    PREEMPTED = 10
 
 
 class Status(IntEnum):
@@ -39,7 +47,7 @@ class Status(IntEnum):
 
 
 STATUS_MESSAGES = {
-    Status.BUDGET_SPENT: "The budget of oracle calls is spent; the best point seen is returned.",
+    Status.BUDGET_SPENT: "The budget of calls is spent; the best point seen is returned.",
     Status.STOPPED_BY_CALLBACK: "The callback asked to stop; the best point seen is returned.",
     Status.NO_FINITE_VALUE: "No finite value was seen within the budget.",
     Status.FAILED: "The objective raised; the best point seen until then is attached.",

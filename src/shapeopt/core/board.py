@@ -1,0 +1,137 @@
+"""What tactics share: the plant at a reading, the board of facts, and what a tactic answers.
+
+The optimizer alone writes the board; a tactic reads it and reports `Evidence` when its stage ends. All places are in
+internal coordinates (a bounded coordinate is [-5, 5]), all forces are gradients in them. Structures are NamedTuples, so
+that JAX takes them for pytrees without registration; scalars are Python's on the host and arrays on the device.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+UNKNOWN = -1.0  # noise_std before it was measured
+
+# What is known of f as a sum: of functions of one coordinate each, of turned ones, or of pairs of bodies.
+UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM = range(5)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is known before a run begins, and never changes in it."""
+
+    dimension: int
+    dtype: Any = np.float64
+    values_only: bool = False  # a reading is one value, and a force is made of dimension + 1 of them
+
+    @property
+    def cost(self) -> int:
+        """Calls of a reading that brings a force."""
+        return self.dimension + 1 if self.values_only else 1
+
+    @property
+    def eps(self) -> float:
+        return float(np.finfo(self.dtype).eps)
+
+
+class Plant(NamedTuple):
+    """The plant at a reading; f is +inf and g is 0 where the reading was not finite."""
+
+    q: Any
+    p: Any
+    f: Any
+    g: Any
+    finite: Any
+
+
+class Basins(NamedTuple):
+    """The archive: the best few distinct basins, in no order; a row of value +inf is empty."""
+
+    points: Any
+    values: Any
+    visits: Any
+
+
+class Board(NamedTuple):
+    """Facts of a run. Distances are per root coordinate."""
+
+    lower: Any
+    upper: Any
+    key: Any
+    readings: Any  # of the whole run, a real number
+    left: Any  # of them, not spent yet
+    base: Any  # bottom of the best basin so far, its value and force
+    base_f: Any
+    base_g: Any
+    fresh: Any  # whether the plant stands at a finite reading at which no basin was opened
+    interrupted: Any  # whether the last basin was left for a while, to be resumed
+    scored: Any  # whether the last stage ended with a basin that was scored
+    stages: Any  # begun so far: the counter of the random numbers
+    escapes: Any  # basins left so far
+    left_f: Any  # base_f when a basin was last left
+    spread: Any  # typical difference of value between basins
+    descent: Any  # distance from where the last basin was entered to its bottom
+    fall: Any  # by how much f fell on that way
+    mismatch: Any  # how far changes of f in the last basin were from the work of the force: 0 without noise
+    predicted: Any  # decrease that was still predicted there when its stage ended
+    noise_std: Any  # of a force's coordinate; negative while it is not known
+    structure: Any  # one of UNTESTED, COUPLED, SUM, TURNED_SUM and PAIR_SUM
+    small_basins: Any  # whether a basin was met that is small for the box
+    reach: Any  # half-width of the box in which coordinates without bounds are searched
+    last: Any  # index of the tactic whose stage ended last
+    cause: Any  # why it ended
+    basins: Basins
+
+
+class Offer(NamedTuple):
+    """A tactic's bid for the next stage; -inf: not now. It costs about `cost` readings. A tactic that wants to be asked
+    again while an interruptible stage goes on says after how many readings (`wake`; +inf: never)."""
+
+    bid: Any
+    cost: Any
+    wake: Any
+
+
+class Evidence(NamedTuple):
+    """What a stage leaves behind; each field updates the board by one rule (`learn` in optimizer.py)."""
+
+    q: Any  # the lowest place that the stage vouches for
+    f: Any
+    g: Any
+    basin: Any  # whether it is the bottom of a basin, to be scored and archived
+    rebase: Any  # whether it becomes the base where it is not higher
+    fresh: Any  # whether the plant is where a basin can be opened
+    descent: Any
+    fall: Any
+    mismatch: Any
+    predicted: Any
+    noise_std: Any  # negative: no news
+    structure: Any  # UNTESTED: no news
+
+
+def searched(ops: Any, board: Board) -> tuple[Any, Any]:
+    """The finite box in which moves are made."""
+    xp = ops.xp
+    return xp.maximum(board.lower, -board.reach), xp.minimum(board.upper, board.reach)
+
+
+def is_noisy(ops: Any, board: Board) -> Any:
+    """Whether the force at the base is known to drown in noise."""
+    size = ops.norm(board.base_g) / board.base_g.shape[0] ** 0.5
+    return (board.base_f < np.inf) & (board.noise_std > NOISY * size)
+
+
+def after_survey(ops: Any, board: Board, plant: Plant) -> Any:
+    """Whether a basin is to be opened where a reading was made to learn something of the base: if it is lower, or if
+    there is no basin to go back to."""
+    away = ops.no(board.interrupted) & ops.no(is_noisy(ops, board))
+    return plant.finite & ((plant.f < board.base_f) | away)
+
+
+def resolution(eps: float, f: Any) -> Any:
+    """A change of f that can't be told from round-off."""
+    return ROUND_OFF * eps * abs(f)
+
+
+NOISY = 0.1  # noise as a share of the force at the base from which on basins are settled in, not refined
+ROUND_OFF = 10.0  # units in the last place

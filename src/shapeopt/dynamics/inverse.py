@@ -1,0 +1,88 @@
+"""Secant models of the inverse Hessian: M^-1 = H / h^2 of the refine limit, positive definite by construction.
+
+    H+ = (I - rho s y^T) H (I - rho y s^T) + rho s s^T,   rho = 1 / s.y > 0                      (BFGS)
+
+A dense matrix where the dimension allows; else the last `capacity` pairs in the compact form of Byrd, Nocedal and
+Schnabel (1994), with each pair scaled to s.y = 1, so that D = I:
+
+    H v = gamma v + S^T a - gamma Y^T u,   u = R^-1 S v,   a = R^-T (u + gamma (Y Y^T u - Y v)),   R_ij = s_i . y_j, i <= j
+
+R^-1 is kept rather than R: a new pair adds a column, and dropping the oldest one deletes a row and a column, so that the
+pairs stay in a ring and nothing is solved in sequence.
+
+Departs from the paper: there M is diagonal.
+"""
+
+from typing import Any, NamedTuple
+
+
+class Dense(NamedTuple):
+    """The matrix H, and whether a pair has entered it."""
+
+    H: Any
+    learned: Any
+
+    @staticmethod
+    def blank(ops: Any, d: int, dtype: Any) -> "Dense":
+        return Dense(ops.xp.zeros((d, d), dtype), ops.flag(False))
+
+    def reset(self, ops: Any) -> "Dense":
+        return Dense(self.H, ops.flag(False))
+
+    def add(self, ops: Any, s: Any, y: Any, sy: Any, gamma: Any) -> "Dense":
+        """With the pair (s, y), s.y > 0; the first one sets the scale of H to gamma = s.y / y.y."""
+        H = ops.cond(
+            self.learned,
+            lambda: self.H,
+            lambda: gamma * ops.xp.eye(s.shape[0], dtype=s.dtype),
+        )
+        Hy = H @ y
+        left = s * ((1.0 + y.dot(Hy) / sy) / sy) - Hy / sy
+        right = Hy / sy
+        return Dense(H + (left[:, None] * s - s[:, None] * right), ops.flag(True))
+
+    def solve(self, ops: Any, v: Any, gamma: Any) -> Any:
+        return ops.cond(self.learned, lambda: self.H @ v, lambda: gamma * v)
+
+
+class Limited(NamedTuple):
+    """The last pairs, in rows, and the small matrices made of them."""
+
+    S: Any
+    Y: Any
+    R_inverse: Any
+    YY: Any
+    slot: Any
+
+    @staticmethod
+    def blank(ops: Any, capacity: int, d: int, dtype: Any) -> "Limited":
+        wide, small = (capacity, d), (capacity, capacity)
+        zeros = lambda shape: ops.xp.zeros(shape, dtype)  # noqa: E731
+        return Limited(zeros(wide), zeros(wide), zeros(small), zeros(small), ops.whole(0))
+
+    def reset(self, ops: Any) -> "Limited":
+        """No pairs; S and Y may stay, since without R_inverse they have no effect."""
+        return self._replace(R_inverse=ops.xp.zeros_like(self.R_inverse))
+
+    def add(self, ops: Any, s: Any, y: Any, sy: Any, gamma: Any) -> "Limited":
+        """With the pair (s, y), s.y > 0, in place of the oldest one."""
+        xp, capacity = ops.xp, self.S.shape[0]
+        unit = sy**-0.5
+        y = y * unit
+        S, Y = ops.put(self.S, self.slot, s * unit), ops.put(self.Y, self.slot, y)
+        new = xp.arange(capacity, dtype=xp.int32) == self.slot
+        kept = xp.where(new[:, None] | new, 0.0, self.R_inverse)
+        column = xp.where(new, 1.0, -(kept @ (S @ y)))
+        gram = Y @ y
+        return Limited(
+            S,
+            Y,
+            xp.where(new, column[:, None], kept),
+            xp.where(new, gram[:, None], xp.where(new[:, None], gram, self.YY)),
+            (self.slot + 1) % capacity,
+        )
+
+    def solve(self, ops: Any, v: Any, gamma: Any) -> Any:
+        u = self.R_inverse @ (self.S @ v)
+        a = (u + gamma * (self.YY @ u - self.Y @ v)) @ self.R_inverse
+        return gamma * v + a @ self.S - gamma * (u @ self.Y)

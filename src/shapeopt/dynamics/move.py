@@ -1,0 +1,145 @@
+"""The plant's one step, and the line of the energy ledger that it writes (eqs. shape_p_update, shape_q_update).
+
+    p_0 = (1 - zeta) p,   v_0 = M^-1 p_0,
+    p'  = p_0 + h (-g + Omega v_0 - D v_0 + u_port),   q' = clip(q + h M^-1 p')
+
+H = f + K with K = p . M^-1 p / 2. Between two readings the terms of a line add up to the change of H:
+
+    dissipation     ((1 - zeta)^2 - 1) K(p) - h v_0 . D v_0
+    port_work       h v_0 . u_port
+    event_work      K under this step's metric less K under the last one's
+    clipping        g . (q' - q'_free): what the radius and the bounds took off
+    relocation      f(q') - f(q) of a placement
+    discretisation  the rest of a step: h is finite, and f is not linear
+
+The skew channel does no work. A placement is the limit of an anchor that dominates: U_shp = kappa |q - q_bar|^2 / 2 with
+M = h^2 kappa carries the plant onto q_bar in one step, all of U becomes K, and K is dissipated there. The anchor's energy
+cancels in that, so a placement is booked as the momentum that it stops and one relocation.
+
+Departs from the paper: zeta, the share of the momentum that one step dissipates through the metric (the paper has D
+alone); a placement is booked as one term.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..core.board import Board, Plant
+
+H_STEP = 0.05  # h of the paper's training details
+LEDGER_TERMS = ("dissipation", "port_work", "event_work", "clipping", "relocation", "discretisation", "delta_H")
+
+
+class Channels(NamedTuple):
+    """Learned channels of a step: factors U, V of Omega = U V^T - V U^T and B of D = B B^T, and the port's input."""
+
+    U: Any
+    V: Any
+    B: Any
+    u_port: Any
+
+    def force(self, v: Any) -> Any:
+        transport = self.U @ (v @ self.V) - self.V @ (v @ self.U)  # eq. dp_skew_operator
+        return transport - self.B @ (v @ self.B) + self.u_port  # eq. dp_psd_operator
+
+
+class Move(NamedTuple):
+    """What a tactic asks of the plant: a placement onto `target` where `placed`, else a step.
+
+    `solve` is v -> M^-1 v with M symmetric and positive definite; `zeta` None: all momentum is dissipated (overdamped);
+    the step is shortened to `radius`.
+    """
+
+    target: Any = None
+    placed: Any = True
+    solve: Callable[[Any], Any] | None = None
+    zeta: Any = None
+    radius: Any = None
+    channels: Channels | None = None
+
+
+class Line(NamedTuple):
+    """One line of the ledger, open until f(q') is read: `height` is f(q), `kinetic` is K(p')."""
+
+    dissipation: Any
+    port_work: Any
+    event_work: Any
+    clipping: Any
+    relocation: Any
+    discretisation: Any
+    kinetic_before: Any
+    kinetic: Any
+    height: Any
+    placed: Any
+
+
+class Stepped(NamedTuple):
+    """Where a move leads, and its line."""
+
+    q: Any
+    p: Any
+    line: Line
+
+
+def no_line(ops: Any, dtype: Any) -> Line:
+    """Before the first move."""
+    zero = ops.real(0.0, dtype)
+    return Line(zero, zero, zero, zero, zero, zero, zero, zero, zero, ops.flag(True))
+
+
+def close(ops: Any, line: Line, f: Any, live: Any) -> tuple[Any, ...]:
+    """The terms of a line (`LEDGER_TERMS`) once f(q') is read; all zero where not `live`."""
+    change = ops.pick(live, f - line.height, 0.0 * line.height)
+    relocation = ops.pick(line.placed, change, 0.0 * change)
+    discretisation = line.discretisation + (change - relocation)
+    delta = ops.pick(live, f - line.height + (line.kinetic - line.kinetic_before), 0.0 * line.height)
+    return line.dissipation, line.port_work, line.event_work, line.clipping, relocation, discretisation, delta
+
+
+def step(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Stepped:
+    """Make a move; `kinetic` is K of the plant's momentum as the last line left it."""
+    if move.solve is None:
+        return _place(ops, plant, move.target, board, kinetic)
+    if move.target is None:
+        return _advance(ops, plant, move, board, kinetic)
+    return ops.cond(
+        move.placed,
+        lambda: _place(ops, plant, move.target, board, kinetic),
+        lambda: _advance(ops, plant, move, board, kinetic),
+    )
+
+
+def _place(ops: Any, plant: Plant, target: Any, board: Board, kinetic: Any) -> Stepped:
+    q = ops.xp.minimum(ops.xp.maximum(target, board.lower), board.upper)
+    zero = 0.0 * kinetic
+    line = Line(-kinetic, zero, zero, zero, zero, zero, kinetic, zero, plant.f, ops.flag(True))
+    return Stepped(q, ops.xp.zeros_like(plant.p), line)
+
+
+def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Stepped:
+    q, g, h = plant.q, plant.g, H_STEP
+    zero = 0.0 * kinetic
+    if move.zeta is None:
+        before, lost, event, port, drag = zero, -kinetic, zero, zero, zero
+        p = -h * g
+    else:
+        v = move.solve(plant.p)
+        now, kept = 0.5 * plant.p.dot(v), 1.0 - move.zeta
+        v_0, before = kept * v, kept * kept * now
+        lost, event, port, drag = before - now, now - kinetic, zero, zero
+        p = kept * plant.p - h * g  # eq. shape_p_update
+        if move.channels is not None:
+            p = p + h * move.channels.force(v_0)
+            port, spread = h * v_0.dot(move.channels.u_port), v_0 @ move.channels.B
+            drag = -h * spread.dot(spread)
+    way = h * move.solve(p)  # eq. shape_q_update
+    after = p.dot(way) / (2.0 * h)
+    if move.radius is None:
+        short = way
+    else:
+        square = way.dot(way)
+        short = ops.pick(square > move.radius**2, move.radius / ops.sqrt(square), 1.0) * way
+    q_new = ops.xp.minimum(ops.xp.maximum(q + short, board.lower), board.upper)
+    clipping = g.dot((q_new - q) - way)
+    slack = after - before - port - drag - clipping
+    line = Line(lost + drag, port, event, clipping, zero, slack, kinetic, after, plant.f, ops.flag(False))
+    return Stepped(q_new, p, line)

@@ -1,0 +1,131 @@
+"""Eager operations on NumPy arrays and Python numbers: control flow is Python's own, and nothing is compiled.
+
+    xp                             the array namespace
+    pick(flag, a, b)               a or b, whole structures; both are computed before the call
+    cond(flag, f, g)               f() or g(); only one of them is called here, both by a batch: for cheap branches
+    when(flag, change, old)        change(old) or old; a batch calls it where a lane needs it: for rare, long branches
+    loop(test, body, x)            while test(x): x = body(x)
+    repeat(n, body, x)             x = body(i, x) for i in 0 .. n - 1
+    dispatch(i, work, memories, common)
+                                   (memory, common) = work(i)(memory, common) for the i-th memory alone
+    put(rows, i, row)              rows with row i replaced; in place here, so a table is used once
+    no(flag)                       not flag; `~` is wrong for Python's truth values
+    real(x), whole(n), flag(x)     scalars that a state may hold
+    finite(f, g)                   whether a reading and its square are finite numbers
+
+Scalars are Python's or NumPy's; vectors are arrays. Code that must run under both engines uses these functions wherever
+a decision is made, and array operations everywhere else.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class Host:
+    """The operations of the host engine."""
+
+    traced = False
+    xp: Any = np
+
+    @staticmethod
+    def pick(flag: Any, a: Any, b: Any) -> Any:
+        return a if flag else b
+
+    @staticmethod
+    def no(flag: Any) -> bool:
+        return not flag
+
+    @staticmethod
+    def cond(flag: Any, f: Callable[[], Any], g: Callable[[], Any]) -> Any:
+        return f() if flag else g()
+
+    @staticmethod
+    def when(flag: Any, change: Callable[[Any], Any], old: Any) -> Any:
+        return change(old) if flag else old
+
+    @staticmethod
+    def loop(test: Callable[[Any], Any], body: Callable[[Any], Any], x: Any) -> Any:
+        while test(x):
+            x = body(x)
+        return x
+
+    @staticmethod
+    def repeat(n: int, body: Callable[[Any, Any], Any], x: Any) -> Any:
+        for i in range(n):
+            x = body(i, x)
+        return x
+
+    @staticmethod
+    def dispatch(
+        i: int, work: Callable[[int], Callable[[Any, Any], tuple[Any, Any]]], memories: tuple, common: Any
+    ) -> tuple[tuple, Any]:
+        memory, common = work(i)(memories[i], common)
+        return (*memories[:i], memory, *memories[i + 1 :]), common
+
+    @staticmethod
+    def put(rows: np.ndarray, i: Any, row: Any) -> np.ndarray:
+        rows[i] = row
+        return rows
+
+    @staticmethod
+    def finite(f: Any, g: np.ndarray, largest: float) -> bool:
+        return bool(-largest < f < largest) and bool(g.dot(g) < largest)
+
+    @staticmethod
+    def max(a: Any, b: Any) -> Any:
+        return a if a > b else b
+
+    @staticmethod
+    def min(a: Any, b: Any) -> Any:
+        return a if a < b else b
+
+    @staticmethod
+    def sqrt(x: Any) -> float:
+        return x**0.5 if x > 0 else 0.0
+
+    @staticmethod
+    def norm(v: np.ndarray) -> float:
+        return float(v.dot(v)) ** 0.5
+
+    @staticmethod
+    def floor(x: float) -> float:
+        return float(x // 1)
+
+    @staticmethod
+    def whole(n: Any) -> int:
+        return int(n)
+
+    @staticmethod
+    def flag(x: Any) -> bool:
+        return bool(x)
+
+    @staticmethod
+    def real(x: Any, dtype: Any = None) -> float:
+        return float(x)
+
+    @staticmethod
+    def choose(i: int, values: tuple[float, ...], dtype: Any = None) -> float:
+        """values[i] of a constant table."""
+        return values[i]
+
+    @staticmethod
+    def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """A^-1 b; not a number where A is singular, rather than an exception."""
+        try:
+            return np.linalg.solve(A, b)
+        except np.linalg.LinAlgError:
+            return np.full_like(b, np.nan)
+
+    @staticmethod
+    def eigh(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues and eigenvectors (columns); not numbers where LAPACK does not converge."""
+        try:
+            values, vectors = np.linalg.eigh(A)
+        except np.linalg.LinAlgError:
+            values, vectors = np.full(len(A), np.nan), np.full_like(A, np.nan)
+        return values, vectors
+
+
+HOST = Host()

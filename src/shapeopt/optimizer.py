@@ -1,0 +1,367 @@
+"""The optimizer: board, tactics and planner joined into `init`, `ask` and `tell` (Algorithm alg:streaming_shape_compact).
+
+At each reading:
+
+    the line of the ledger that led here is closed; tactics that watch every reading see it
+    the active tactic observes it, and says whether its stage is over
+    if so: its evidence goes to the board, the planner chooses among the offers, and the chosen tactic opens a stage
+    the active tactic proposes a move, or ends its stage before a call is spent on it, and the choice is made again
+    the plant makes the move (dynamics/move.py)
+
+Everything is written once against `ops`: plain Python on the host engine, traced by JAX on the device engine.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .core.board import (
+    PAIR_SUM,
+    ROUND_OFF,
+    UNKNOWN,
+    UNTESTED,
+    Board,
+    Evidence,
+    Plant,
+    Spec,
+    is_noisy,
+)
+from .core.box import REACH
+from .core.codes import Cause, Mode
+from .dynamics.move import Line, close, no_line, step
+from .memory.basins import SAME_BASIN, no_basins, write_basin
+from .planner import FixedOrder
+from .tactics import (
+    AbstractTactic,
+    Hop,
+    NoiseCheck,
+    PairModel,
+    Refine,
+    Sample,
+    SeparableSum,
+    Settle,
+    Start,
+    TurnedAxes,
+)
+
+INF = float("inf")
+SAME_VALUE = 1e-6  # difference of two bottoms, as a share of the spread, that says nothing of the spread
+SMALL_DESCENT = 0.5  # descent into a basin that is not the base's, where the box is 10 wide, below which it is small;
+SMALL_DESCENT_SHORT, SHORT_RUN = 1.5, 2.0  # the same in runs of less readings a dimension than these
+MOST_ROUNDS = 4  # choices at one reading
+
+TACTICS: tuple[AbstractTactic, ...] = (
+    PairModel(),
+    NoiseCheck(),
+    SeparableSum(),
+    TurnedAxes(),
+    Sample(),
+    Settle(),
+    Refine(),
+    Hop(),
+)
+
+
+class Info(NamedTuple):
+    """What a person wants to see of a reading: the stage in which it was made, why that ended, and the ledger's line."""
+
+    tactic: Any
+    phase: Any
+    cause: Any
+    ledger: tuple[Any, ...]
+
+
+class State(NamedTuple):
+    """Everything that the next reading needs; `q` is where it is made."""
+
+    q: Any
+    p: Any
+    active: Any
+    phase: Any
+    age: Any  # readings of this stage
+    horizon: Any
+    board: Board
+    memories: tuple[Any, ...]
+    line: Line
+    live: Any  # whether the last reading was finite, so that the line has a beginning
+    info: Info
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A tuple of tactics and a planner. An ablation is another tuple, and a tactic of your own is one more entry."""
+
+    tactics: tuple[AbstractTactic, ...] = TACTICS
+    planner: FixedOrder = FixedOrder()
+
+    def __post_init__(self) -> None:
+        names = [tactic.name for tactic in self.tactics]
+        if len(set(names)) < len(names):
+            raise ValueError(f"`tactics` must have different names; got {names}.")
+        if "start" in names:
+            raise ValueError("`tactics` must not have a tactic named 'start': every run begins with one.")
+
+    def without(self, *names: str) -> "Policy":
+        """The policy without some of its tactics."""
+        unknown = set(names) - {tactic.name for tactic in self.tactics}
+        if unknown:
+            raise ValueError(f"`names` must be of tactics of the policy; got {sorted(unknown)}.")
+        return replace(self, tactics=tuple(t for t in self.tactics if t.name not in names))
+
+    def told_of_noise(self) -> "Policy":
+        """The policy for forces that are known to be noisy: the noise is measured at the first reading."""
+        told = tuple(replace(t, told=True) if isinstance(t, NoiseCheck) else t for t in self.tactics)
+        return replace(self, tactics=told)
+
+
+class Optimizer:
+    """SHAPE with a policy, for runs of one kind (`spec`). It never calls the objective, and never counts.
+
+    Departs from the paper: stages are those of tactics; a stage may end before its next step is spent, not after.
+    """
+
+    def __init__(self, policy: Policy, spec: Spec, noise_std: float = UNKNOWN) -> None:
+        self.policy, self.spec, self.noise_std = policy, spec, noise_std
+        self.tactics: tuple[AbstractTactic, ...] = (Start(), *policy.tactics)
+        self._sampling = next((i for i, t in enumerate(self.tactics) if isinstance(t, Sample)), None)
+        self._interruptible = tuple(t.interruptible for t in self.tactics)
+        self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
+        self._sweeps = tuple(isinstance(t, SeparableSum | TurnedAxes) for t in self.tactics)
+        self._largest = float(np.finfo(spec.dtype).max) ** 0.5 / 64.0  # beyond it a square overflows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(tactic.name for tactic in self.tactics)
+
+    # ------------------------------------------------------------------------------------------------ init
+
+    def init(self, ops: Any, q: Any, lower: Any, upper: Any, readings: Any, key: Any) -> State:
+        """The state before the first reading, at q, of a run that may spend so many calls."""
+        spec, xp = self.spec, ops.xp
+        d, dtype = spec.dimension, spec.dtype
+        budget, readings = readings, readings / spec.cost
+        real = lambda x: ops.real(x, dtype)  # noqa: E731
+        no, zero, whole = ops.flag(False), ops.real(0.0, dtype), ops.whole(0)
+        board = Board(
+            lower=lower,
+            upper=upper,
+            key=key,
+            readings=real(readings),
+            left=real(readings),
+            base=q,
+            base_f=real(INF),
+            base_g=xp.zeros(d, dtype),
+            fresh=no,
+            interrupted=no,
+            scored=no,
+            stages=whole,
+            escapes=whole,
+            left_f=real(INF),
+            spread=zero,
+            descent=zero,
+            fall=zero,
+            mismatch=zero,
+            predicted=zero,
+            noise_std=real(self.noise_std),
+            structure=ops.whole(UNTESTED),
+            small_basins=no,
+            reach=real(REACH),
+            last=whole,
+            cause=whole,
+            basins=no_basins(ops, d, dtype),
+        )
+        memories = tuple(tactic.blank(ops, spec) for tactic in self.tactics)
+        active, phase = whole, whole
+        sampler = self._sampling
+        if spec.values_only and sampler is not None and memories[sampler] is not None:
+            opened = self.tactics[sampler].opens(ops, spec, q, budget)  # type: ignore[attr-defined]
+            memories = (*memories[:sampler], opened, *memories[sampler + 1 :])
+            active = ops.whole(sampler)
+        ledger = (zero,) * 7
+        info = Info(active, phase, whole, ledger)
+        line = no_line(ops, dtype)
+        return State(q, xp.zeros(d, dtype), active, phase, whole, real(INF), board, memories, line, no, info)
+
+    # ------------------------------------------------------------------------------------------------ tell
+
+    def tell(self, ops: Any, state: State, f: Any, g: Any, cost: Any) -> State:
+        """The state after a reading at `state.q` that cost so many calls."""
+        finite = ops.finite(f, g, self._largest)
+        ledger = close(ops, state.line, f, finite & state.live)
+        f, g = ops.cond(finite, lambda: (f, g), lambda: (ops.real(INF, self.spec.dtype), ops.xp.zeros_like(state.p)))
+        plant = Plant(state.q, state.p, f, g, finite)
+        board = self._read(ops, state, plant, cost)
+        memories, urgent = self._watched(ops, state.memories, board, plant)
+        age = state.age + 1
+        memories, cause = ops.dispatch(state.active, self._observer(ops, board, plant), memories, ops.whole(0))
+        may = _of(ops, state.active, self._interruptible)
+        clock = may & (cause == 0) & (age >= state.horizon)
+        cause = ops.pick(clock, ops.whole(int(Cause.CLOCK)), cause)
+        cause = ops.pick(may & (cause == 0) & urgent, ops.whole(int(Cause.PREEMPTED)), cause)
+        blank = (state.q, state.p, state.line)
+        held = (cause, state.active, state.horizon, board, memories, blank, cause, ops.whole(0))
+        held = self._rounds(ops, held, plant, state.line.kinetic)
+        _, active, horizon, board, memories, moved, first, _ = held
+        q, p, line = moved
+        info = Info(state.active, state.phase, first, ledger)
+        phase = self._phase(ops, active, memories)
+        age = ops.pick(first == 0, age, ops.whole(0))
+        return State(q, p, active, phase, age, horizon, board, memories, line, finite, info)
+
+    def _rounds(self, ops: Any, held: tuple, plant: Plant, kinetic: Any) -> tuple:
+        """Choose, where a stage has ended, and propose; again where the proposal ends the stage."""
+
+        def once(held: tuple) -> tuple:
+            cause, active, horizon, board, memories, moved, first, rounds = held
+            ended = cause != 0
+            active, horizon, board, memories = ops.when(
+                ended,
+                lambda old: self._next_stage(ops, *old, cause, plant),
+                (active, horizon, board, memories),
+            )
+            proposer = self._proposer(ops, board, plant, kinetic)
+            memories, (moved, cause) = ops.dispatch(active, proposer, memories, (moved, ops.whole(0)))
+            first = ops.pick((rounds == 0) & (first == 0), cause, first)
+            return cause, active, horizon, board, memories, moved, first, rounds + 1
+
+        return ops.loop(lambda held: (held[-1] == 0) | ((held[0] != 0) & (held[-1] < MOST_ROUNDS)), once, held)
+
+    def _observer(self, ops: Any, board: Board, plant: Plant) -> Any:
+        return lambda i: lambda memory, _: self.tactics[i].observe(ops, memory, board, plant)
+
+    def _proposer(self, ops: Any, board: Board, plant: Plant, kinetic: Any) -> Any:
+        make = lambda move: step(ops, plant, move, board, kinetic)  # noqa: E731
+
+        def of(i: int) -> Any:
+            def propose(memory: Any, _: Any) -> tuple[Any, Any]:
+                memory, made, cause = self.tactics[i].propose(ops, memory, board, plant, make)
+                return memory, (tuple(made), cause)
+
+            return propose
+
+        return of
+
+    def _watched(self, ops: Any, memories: tuple, board: Board, plant: Plant) -> tuple[tuple, Any]:
+        urgent = ops.flag(False)
+        for i, tactic in enumerate(self.tactics):
+            if tactic.watches and memories[i] is not None:
+                memory, calls = tactic.watch(ops, memories[i], board, plant)
+                memories, urgent = (*memories[:i], memory, *memories[i + 1 :]), urgent | calls
+        return memories, urgent
+
+    def _phase(self, ops: Any, active: Any, memories: tuple) -> Any:
+        if not ops.traced:
+            return self.tactics[active].phase(ops, memories[active])
+        phase = ops.whole(0)
+        for i, tactic in enumerate(self.tactics):
+            if memories[i] is not None and len(tactic.phases) > 1:
+                phase = ops.pick(active == i, tactic.phase(ops, memories[i]), phase)
+        return phase
+
+    # ----------------------------------------------------------------------------------------------- stages
+
+    def _read(self, ops: Any, state: State, plant: Plant, cost: Any) -> Board:
+        """The board after a reading. With noise any better point of a basin stage is the base."""
+        board = state.board._replace(left=state.board.left - cost / self.spec.cost)
+        noisy = is_noisy(ops, board) & (plant.f < board.base_f) & _of(ops, state.active, self._basins)
+        return ops.cond(
+            noisy,
+            lambda: board._replace(base=plant.q, base_f=plant.f, base_g=plant.g),
+            lambda: board,
+        )
+
+    def _next_stage(
+        self, ops: Any, active: Any, horizon: Any, board: Board, memories: tuple, cause: Any, plant: Plant
+    ) -> tuple:
+        """The stage after one that ended: evidence to the board, the planner's choice, its opening."""
+        gatherer = lambda i: lambda memory, _: (memory, self.tactics[i].evidence(ops, memory, board, plant))  # noqa: E731
+        blank = self.tactics[0].evidence(ops, None, board, plant)
+        memories, evidence = ops.dispatch(active, gatherer, memories, blank)
+        board = self._learn(ops, board, evidence, active, cause, plant)
+        offers = tuple(
+            None if memory is None else tactic.offer(ops, memory, board)
+            for tactic, memory in zip(self.tactics, memories, strict=True)
+        )
+        choice = self.policy.planner.choose(ops, offers, board)
+        opener = lambda i: lambda memory, _: (self.tactics[i].open(ops, memory, board, plant), _)  # noqa: E731
+        memories, _ = ops.dispatch(choice.tactic, opener, memories, ops.whole(0))
+        board = board._replace(fresh=ops.flag(False), stages=board.stages + 1)
+        horizon = ops.real(choice.horizon, self.spec.dtype)
+        return choice.tactic, horizon, board, memories
+
+    def _learn(self, ops: Any, board: Board, evidence: Evidence, active: Any, cause: Any, plant: Plant) -> Board:
+        """The board after a stage; one rule a field. A basin that was only interrupted is not scored yet."""
+        paused = (cause == int(Cause.CLOCK)) & _of(ops, active, self._interruptible)
+        scored = evidence.basin & ops.no(paused)
+        board = ops.when(scored, lambda old: self._score(ops, old, evidence, cause), board)
+        rebase = evidence.rebase & (evidence.f <= board.base_f) & (evidence.f < INF)
+        started = (active == 0) & plant.finite
+        news = evidence.basin | paused
+        structure = ops.pick(evidence.structure == UNTESTED, board.structure, evidence.structure)
+        if self.spec.dimension < 2:
+            structure = ops.pick(structure == UNTESTED, ops.whole(PAIR_SUM), structure)
+        readings = board.readings
+        if self.spec.values_only and self._sampling is not None:  # the run proper begins after the opening
+            readings = ops.pick((active == self._sampling) & ops.no(board.base_f < INF), board.left, readings)
+        return board._replace(
+            base=ops.pick(rebase, evidence.q, board.base),
+            base_f=ops.pick(rebase, evidence.f, board.base_f),
+            base_g=ops.pick(rebase, evidence.g, board.base_g),
+            fresh=ops.flag(evidence.fresh),
+            interrupted=ops.flag(ops.pick(news, paused, board.interrupted | started)),
+            scored=ops.flag(scored),
+            descent=ops.pick(news, evidence.descent, board.descent),
+            fall=ops.pick(news, evidence.fall, board.fall),
+            mismatch=ops.pick(news, evidence.mismatch, board.mismatch),
+            predicted=ops.pick(news, evidence.predicted, board.predicted),
+            noise_std=ops.pick(evidence.noise_std >= 0, evidence.noise_std, board.noise_std),
+            structure=structure,
+            readings=readings,
+            last=active,
+            cause=cause,
+        )
+
+    def _score(self, ops: Any, board: Board, evidence: Evidence, cause: Any) -> Board:
+        """Score a finished basin: the spread between basins, whether it is small, and the archive."""
+        d, f = board.base.shape[0], evidence.f
+        unseen = ROUND_OFF * self.spec.eps * abs(f)
+        later, noisy = board.escapes > 0, is_noisy(ops, board)
+        fall = board.left_f - ops.min(f, board.base_f)
+        better = fall > unseen
+        there = later & ops.no(noisy) & (ops.norm(evidence.q - board.base) < SAME_BASIN * d**0.5)
+        elsewhere = ops.no(there) & (cause != int(Cause.REVISIT)) & (f < INF)
+        gain = ops.pick(better, fall, ops.pick(later, abs(f - board.base_f), INF + 0.0 * board.spread))
+        told = (gain < INF) & (gain > unseen + SAME_VALUE * board.spread)
+        spread = ops.pick(
+            told, ops.pick(board.spread > 0, board.spread**0.8 * abs(gain) ** 0.2, gain), board.spread
+        )
+        limit = ops.pick(board.readings < SHORT_RUN * d, SMALL_DESCENT_SHORT, SMALL_DESCENT)
+        swept = _of(ops, board.last, self._sweeps)  # from the end of a sweep the descent is short whatever the basin
+        small = elsewhere & (evidence.descent < limit) & ops.no(swept)
+        basins = ops.when(
+            f < INF,
+            lambda old: write_basin(ops, old, evidence.q, f),
+            board.basins,
+        )
+        base_f = ops.min(f, board.base_f)
+        reach = ops.pick(f <= board.base_f, 1.5 * abs(evidence.q).max(), 0.0 * board.reach)
+        return board._replace(
+            escapes=board.escapes + 1,
+            spread=spread,
+            small_basins=ops.flag(board.small_basins | small),
+            left_f=base_f,
+            reach=ops.max(board.reach, reach),
+            basins=basins,
+        )
+
+
+def _of(ops: Any, active: Any, table: tuple[bool, ...]) -> Any:
+    """The active tactic's entry of a table of truth values."""
+    if not ops.traced:
+        return table[active]
+    flag = ops.flag(False)
+    for i, entry in enumerate(table):
+        if entry:
+            flag = flag | (active == i)
+    return flag

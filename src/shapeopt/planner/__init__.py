@@ -1,0 +1,5 @@
+"""Which tactic has the next stage."""
+
+from .order import FixedOrder
+
+__all__ = ["FixedOrder"]

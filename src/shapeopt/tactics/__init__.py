@@ -1,0 +1,25 @@
+"""Tactics: ways to spend readings, one file each."""
+
+from .base import AbstractTactic
+from .hop import Hop
+from .noise_check import NoiseCheck
+from .pair_model import PairModel
+from .refine import Refine
+from .sample import Sample
+from .separable_sum import SeparableSum
+from .settle import Settle
+from .start import Start
+from .turned_axes import TurnedAxes
+
+__all__ = [
+    "AbstractTactic",
+    "Hop",
+    "NoiseCheck",
+    "PairModel",
+    "Refine",
+    "Sample",
+    "SeparableSum",
+    "Settle",
+    "Start",
+    "TurnedAxes",
+]
