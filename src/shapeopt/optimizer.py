@@ -17,11 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .core.board import (
+    KNOWN,
+    LOWER,
+    NEW,
     PAIR_SUM,
     ROUND_OFF,
     UNKNOWN,
     UNTESTED,
     Board,
+    Draws,
     Evidence,
     Plant,
     Spec,
@@ -31,6 +35,7 @@ from .core.box import REACH
 from .core.codes import Cause, Mode
 from .dynamics.move import Line, close, no_line, step
 from .memory.basins import SAME_BASIN, no_basins, write_basin
+from .ops.random import to_normal, uniform
 from .planner import FixedOrder
 from .tactics import (
     AbstractTactic,
@@ -136,19 +141,20 @@ class Optimizer:
 
     # ------------------------------------------------------------------------------------------------ init
 
-    def init(self, ops: Any, q: Any, lower: Any, upper: Any, readings: Any, key: Any) -> State:
+    def init(self, ops: Any, q: Any, lower: Any, upper: Any, budget: Any, key: Any) -> State:
         """The state before the first reading, at q, of a run that may spend so many calls."""
         spec, xp = self.spec, ops.xp
         d, dtype = spec.dimension, spec.dtype
-        budget, readings = readings, readings / spec.cost
+        unit = d + 1 if spec.values_only else 1
         real = lambda x: ops.real(x, dtype)  # noqa: E731
         no, zero, whole = ops.flag(False), ops.real(0.0, dtype), ops.whole(0)
         board = Board(
             lower=lower,
             upper=upper,
             key=key,
-            readings=real(readings),
-            left=real(readings),
+            unit=real(unit),
+            readings=real(budget / unit),
+            left=real(budget / unit),
             base=q,
             base_f=real(INF),
             base_g=xp.zeros(d, dtype),
@@ -158,6 +164,7 @@ class Optimizer:
             stages=whole,
             escapes=whole,
             left_f=real(INF),
+            outcome=whole,
             spread=zero,
             descent=zero,
             fall=zero,
@@ -263,7 +270,16 @@ class Optimizer:
 
     def _read(self, ops: Any, state: State, plant: Plant, cost: Any) -> Board:
         """The board after a reading. With noise any better point of a basin stage is the base."""
-        board = state.board._replace(left=state.board.left - cost / self.spec.cost)
+        board = state.board
+        if not self.spec.values_only:  # the first reading shows what one costs
+            first = state.active == 0
+            readings = ops.pick(first, board.readings / cost, board.readings)
+            board = board._replace(
+                unit=ops.pick(first, cost, board.unit),
+                readings=readings,
+                left=ops.pick(first, readings, board.left),
+            )
+        board = board._replace(left=board.left - cost / board.unit)
         noisy = is_noisy(ops, board) & (plant.f < board.base_f) & _of(ops, state.active, self._basins)
         return ops.cond(
             noisy,
@@ -284,11 +300,25 @@ class Optimizer:
             for tactic, memory in zip(self.tactics, memories, strict=True)
         )
         choice = self.policy.planner.choose(ops, offers, board)
-        opener = lambda i: lambda memory, _: (self.tactics[i].open(ops, memory, board, plant), _)  # noqa: E731
+        draws = self._draws(ops, board)
+        opener = lambda i: lambda memory, _: (self.tactics[i].open(ops, memory, board, plant, draws), _)  # noqa: E731
         memories, _ = ops.dispatch(choice.tactic, opener, memories, ops.whole(0))
         board = board._replace(fresh=ops.flag(False), stages=board.stages + 1)
         horizon = ops.real(choice.horizon, self.spec.dtype)
         return choice.tactic, horizon, board, memories
+
+    def _draws(self, ops: Any, board: Board) -> Any:
+        """The random numbers of the next stage; the host makes them where a tactic asks."""
+        d, dtype = self.spec.dimension, self.spec.dtype
+
+        def draw() -> Draws:
+            u = uniform(ops, board.key, board.stages, 3 * d + 3, dtype)
+            return Draws(u[: d + 3], to_normal(ops, u[d + 3 :]))
+
+        if not ops.traced:
+            return draw
+        drawn = draw()
+        return lambda: drawn
 
     def _learn(self, ops: Any, board: Board, evidence: Evidence, active: Any, cause: Any, plant: Plant) -> Board:
         """The board after a stage; one rule a field. A basin that was only interrupted is not scored yet."""
@@ -331,23 +361,23 @@ class Optimizer:
         better = fall > unseen
         there = later & ops.no(noisy) & (ops.norm(evidence.q - board.base) < SAME_BASIN * d**0.5)
         elsewhere = ops.no(there) & (cause != int(Cause.REVISIT)) & (f < INF)
-        gain = ops.pick(better, fall, ops.pick(later, abs(f - board.base_f), INF + 0.0 * board.spread))
+        gain = ops.pick(better, fall, ops.pick(later, abs(f - board.base_f), INF))
         told = (gain < INF) & (gain > unseen + SAME_VALUE * board.spread)
-        spread = ops.pick(
-            told, ops.pick(board.spread > 0, board.spread**0.8 * abs(gain) ** 0.2, gain), board.spread
-        )
+        spread = ops.pick(told, ops.pick(board.spread > 0, board.spread**0.8 * abs(gain) ** 0.2, gain), board.spread)
         limit = ops.pick(board.readings < SHORT_RUN * d, SMALL_DESCENT_SHORT, SMALL_DESCENT)
         swept = _of(ops, board.last, self._sweeps)  # from the end of a sweep the descent is short whatever the basin
         small = elsewhere & (evidence.descent < limit) & ops.no(swept)
+        outcome = ops.pick(elsewhere, ops.pick(better, ops.whole(LOWER), ops.whole(NEW)), ops.whole(KNOWN))
         basins = ops.when(
             f < INF,
             lambda old: write_basin(ops, old, evidence.q, f),
             board.basins,
         )
         base_f = ops.min(f, board.base_f)
-        reach = ops.pick(f <= board.base_f, 1.5 * abs(evidence.q).max(), 0.0 * board.reach)
+        reach = ops.pick(f <= board.base_f, 1.5 * abs(evidence.q).max(), 0.0)
         return board._replace(
             escapes=board.escapes + 1,
+            outcome=outcome,
             spread=spread,
             small_basins=ops.flag(board.small_basins | small),
             left_f=base_f,

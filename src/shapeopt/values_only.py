@@ -42,22 +42,20 @@ class ValueReadings:
         if not ops.traced and state.read == 0:
             return x
         probed = ops.xp.arange(x.shape[0]) == state.read - 1
-        return ops.xp.where(probed, x + self._reach(ops, x, box), x)
+        return ops.where(probed, x + self._reach(ops, x, box), x)
 
     def tell(self, ops: Any, state: ValueState, f: Any, box: Box) -> ValueState:
         xp, inner = ops.xp, state.inner
         x, at_plant = box.outward(inner.q), state.read == 0
         value = ops.pick(at_plant, f, state.value)
         reach = self._reach(ops, x, box)
-        slope = (f - value) / xp.where(reach != 0, reach, 1.0)
+        slope = (f - value) / ops.where(reach != 0, reach, 1.0)
         probed = (xp.arange(x.shape[0]) == state.read - 1) & (abs(slope) < xp.inf) & (reach != 0)
-        force = xp.where(at_plant, 0.0, xp.where(probed, slope, state.force))
+        force = ops.where(at_plant, 0.0, ops.where(probed, slope, state.force))
         wanted = self._wants_force(ops, inner) & (abs(value) < xp.inf)
         complete = ops.no(wanted) | (state.read == x.shape[0])
         cost = ops.real(state.read + 1, self.optimizer.spec.dtype)
-        inner = ops.when(
-            complete, lambda inner: self.optimizer.tell(ops, inner, value, force * box.scale, cost), inner
-        )
+        inner = ops.when(complete, lambda inner: self.optimizer.tell(ops, inner, value, force * box.scale, cost), inner)
         read = ops.pick(complete, ops.whole(0), state.read + 1)
         return ValueState(inner, value, force, read, ops.flag(complete))
 
@@ -76,5 +74,5 @@ class ValueReadings:
         xp = ops.xp
         size = xp.maximum(abs(x), box.scale) * self.optimizer.spec.eps**0.5
         radius = xp.minimum(size, LARGEST_PROBE * box.scale)
-        probe = xp.where(x + radius <= box.upper, x + radius, xp.maximum(x - radius, box.lower))
+        probe = ops.where(x + radius <= box.upper, x + radius, xp.maximum(x - radius, box.lower))
         return probe - x

@@ -16,6 +16,10 @@ UNKNOWN = -1.0  # noise_std before it was measured
 UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM = range(5)
 
 
+# What became of a basin: it is not lower than the best one; it is; it is the best one again.
+NEW, LOWER, KNOWN = range(3)
+
+
 @dataclass(frozen=True)
 class Spec:
     """What is known before a run begins, and never changes in it."""
@@ -23,11 +27,6 @@ class Spec:
     dimension: int
     dtype: Any = np.float64
     values_only: bool = False  # a reading is one value, and a force is made of dimension + 1 of them
-
-    @property
-    def cost(self) -> int:
-        """Calls of a reading that brings a force."""
-        return self.dimension + 1 if self.values_only else 1
 
     @property
     def eps(self) -> float:
@@ -58,6 +57,7 @@ class Board(NamedTuple):
     lower: Any
     upper: Any
     key: Any
+    unit: Any  # calls of a reading that brings a force, as the first one shows
     readings: Any  # of the whole run, a real number
     left: Any  # of them, not spent yet
     base: Any  # bottom of the best basin so far, its value and force
@@ -69,6 +69,7 @@ class Board(NamedTuple):
     stages: Any  # begun so far: the counter of the random numbers
     escapes: Any  # basins left so far
     left_f: Any  # base_f when a basin was last left
+    outcome: Any  # what became of the last basin: NEW, LOWER or KNOWN
     spread: Any  # typical difference of value between basins
     descent: Any  # distance from where the last basin was entered to its bottom
     fall: Any  # by how much f fell on that way
@@ -81,6 +82,13 @@ class Board(NamedTuple):
     last: Any  # index of the tactic whose stage ended last
     cause: Any  # why it ended
     basins: Basins
+
+
+class Draws(NamedTuple):
+    """The random numbers of a stage: uniform ones in (0, 1), three more than coordinates, and normal ones."""
+
+    uniform: Any
+    normal: Any
 
 
 class Offer(NamedTuple):

@@ -1,6 +1,6 @@
 """The log of a run's events: one entry for each stage that ended, made as the record grows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,12 +8,15 @@ import numpy as np
 from .codes import Cause
 from .result import CAUSE_NAMES, MODE_NAMES, Result
 
+Names = Sequence[tuple[str, Sequence[str]]]  # of tactics, and of the phases of each
+
 
 class EventLog:
     """Entries in the order of calls.
 
         call, particle, stage   after which call it ended, whose stage it was, and its number (from 0)
-        mode, cause             what the stage did, and why it ended
+        tactic, phase, mode     what the stage did: the tactic, its phase at the end, the paper's mode
+        cause                   why it ended
         before, value, best     the value with which it began, the one with which it ended, the best of the run
         x                       where it ended
         wrote                   whether memory was written (eq. dp_event_indicator)
@@ -22,7 +25,7 @@ class EventLog:
 
     `writes` says of arrays of modes and causes which ends write memory; `place` gives an anchor the user's coordinates,
     `restore` a flat point the user's structure. `first` has the points of the first round, a row a particle; places
-    are logged where the record keeps them.
+    are logged where the record keeps them. `names` are those of the tactics; the paper's policy has none.
     """
 
     def __init__(
@@ -31,15 +34,16 @@ class EventLog:
         writes: Callable[[np.ndarray, np.ndarray], np.ndarray],
         place: Callable[[np.ndarray], np.ndarray],
         restore: Callable[[np.ndarray], Any],
+        names: Names = (),
     ) -> None:
         self.entries: list[Result] = []
-        self._writes, self._place, self._restore = writes, place, restore
+        self._writes, self._place, self._restore, self._names = writes, place, restore, names
         self._readings, particles = 0, len(first)
         self._here = first  # of the last round
         self._stages = [0] * particles
         self._before = [np.nan] * particles
         self._cuts = np.zeros(particles, int)  # of each particle so far, and of its stages that ended
-        self._told_cuts = [0] * particles
+        self._cuts_logged = [0] * particles
 
     def extend(self, columns: Mapping[str, np.ndarray]) -> None:
         """A stretch of readings, in columns of equal length: whole rounds of all particles."""
@@ -55,11 +59,12 @@ class EventLog:
         self._here = self._here if places is None else places[-particles:]
         for i, row in enumerate(events.tolist()):
             who = row % particles
-            total = self._told_cuts[who] if cuts is None else int(cuts[row])
+            total = self._cuts_logged[who] if cuts is None else int(cuts[row])
             entry = Result(
                 call=int(columns["calls"][row]),
                 particle=who,
                 stage=self._stages[who],
+                **self._named(columns, row),
                 mode=MODE_NAMES[modes[i]],
                 cause=CAUSE_NAMES[causes[i]],
                 before=self._before[who],
@@ -69,18 +74,21 @@ class EventLog:
                 wrote=bool(wrote[i]),
                 anchor=self._restore(self._place(columns["anchor"][row])) if "anchor" in columns else None,
                 next_x=self._restore(columns["next_x"][row]) if "next_x" in columns else None,
-                cuts=total - self._told_cuts[who],
+                cuts=total - self._cuts_logged[who],
             )
             self.entries.append(entry)
-            self._stages[who], self._before[who], self._told_cuts[who] = entry.stage + 1, entry.value, total
+            self._stages[who], self._before[who], self._cuts_logged[who] = entry.stage + 1, entry.value, total
 
-    def end(self, call: int, mode: str, value: float, best: float) -> Result:
-        """An entry for the stage of the last reading, which the end of the budget ended."""
+    def end(self, call: int, mode: str, value: float, best: float, last: tuple[int, int] | None = None) -> Result:
+        """An entry for the stage of the last reading, which the end of the budget ended; `last` are the indices of its
+        tactic and phase."""
         who = (self._readings - 1) % len(self._before)
+        named = {} if last is None else dict(zip(("tactic", "phase"), self._words(*last), strict=True))
         return Result(
             call=call,
             particle=who,
             stage=self._stages[who],
+            **named,
             mode=mode,
             cause=CAUSE_NAMES[Cause.BUDGET],
             before=self._before[who],
@@ -90,8 +98,18 @@ class EventLog:
             wrote=False,
             anchor=None,
             next_x=None,
-            cuts=int(self._cuts[who]) - self._told_cuts[who],
+            cuts=int(self._cuts[who]) - self._cuts_logged[who],
         )
+
+    def _named(self, columns: Mapping[str, np.ndarray], row: int) -> dict[str, str]:
+        if "tactic" not in columns:
+            return {}
+        tactic, phase = self._words(int(columns["tactic"][row]), int(columns["phase"][row]))
+        return {"tactic": tactic, "phase": phase}
+
+    def _words(self, tactic: int, phase: int) -> tuple[str, str]:
+        name, phases = self._names[tactic]
+        return name, phases[phase]
 
     def _count_cuts(self, columns: Mapping[str, np.ndarray]) -> np.ndarray | None:
         """How many inputs of its particle were cut until each reading; None where nobody watches."""

@@ -71,14 +71,14 @@ class Limited(NamedTuple):
         y = y * unit
         S, Y = ops.put(self.S, self.slot, s * unit), ops.put(self.Y, self.slot, y)
         new = xp.arange(capacity, dtype=xp.int32) == self.slot
-        kept = xp.where(new[:, None] | new, 0.0, self.R_inverse)
-        column = xp.where(new, 1.0, -(kept @ (S @ y)))
+        kept = ops.where(new[:, None] | new, 0.0, self.R_inverse)
+        column = ops.where(new, 1.0, -(kept @ (S @ y)))
         gram = Y @ y
         return Limited(
             S,
             Y,
-            xp.where(new, column[:, None], kept),
-            xp.where(new, gram[:, None], xp.where(new[:, None], gram, self.YY)),
+            ops.where(new, column[:, None], kept),
+            ops.where(new, gram[:, None], ops.where(new[:, None], gram, self.YY)),
             (self.slot + 1) % capacity,
         )
 

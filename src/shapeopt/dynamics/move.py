@@ -88,10 +88,10 @@ def no_line(ops: Any, dtype: Any) -> Line:
 
 def close(ops: Any, line: Line, f: Any, live: Any) -> tuple[Any, ...]:
     """The terms of a line (`LEDGER_TERMS`) once f(q') is read; all zero where not `live`."""
-    change = ops.pick(live, f - line.height, 0.0 * line.height)
-    relocation = ops.pick(line.placed, change, 0.0 * change)
+    change = ops.pick(live, f - line.height, 0.0)
+    relocation = ops.pick(line.placed, change, 0.0)
     discretisation = line.discretisation + (change - relocation)
-    delta = ops.pick(live, f - line.height + (line.kinetic - line.kinetic_before), 0.0 * line.height)
+    delta = ops.pick(live, f - line.height + (line.kinetic - line.kinetic_before), 0.0)
     return line.dissipation, line.port_work, line.event_work, line.clipping, relocation, discretisation, delta
 
 
@@ -110,14 +110,14 @@ def step(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Step
 
 def _place(ops: Any, plant: Plant, target: Any, board: Board, kinetic: Any) -> Stepped:
     q = ops.xp.minimum(ops.xp.maximum(target, board.lower), board.upper)
-    zero = 0.0 * kinetic
+    zero = ops.real(0.0, plant.q.dtype)
     line = Line(-kinetic, zero, zero, zero, zero, zero, kinetic, zero, plant.f, ops.flag(True))
     return Stepped(q, ops.xp.zeros_like(plant.p), line)
 
 
 def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Stepped:
     q, g, h = plant.q, plant.g, H_STEP
-    zero = 0.0 * kinetic
+    zero = ops.real(0.0, plant.q.dtype)
     if move.zeta is None:
         before, lost, event, port, drag = zero, -kinetic, zero, zero, zero
         p = -h * g

@@ -24,12 +24,12 @@ def write_basin(ops: Any, basins: Basins, q: Any, f: Any) -> Basins:
     """With a bottom at q. Near a known one it is that basin again: one more visit, and the lower of both as its bottom.
     Else it takes the row of the worst, if it is better."""
     xp = ops.xp
-    squares = xp.where(basins.values < xp.inf, ((basins.points - q) ** 2).sum(axis=-1), xp.inf)
+    squares = ops.where(basins.values < xp.inf, ((basins.points - q) ** 2).sum(axis=-1), xp.inf)
     nearest = squares.argmin()
     known = squares[nearest] <= SAME_BASIN**2 * q.shape[0]
     row = ops.pick(known, nearest, basins.values.argmax())
     lower = f < basins.values[row]
-    visits = ops.pick(known, basins.visits[row] + 1, ops.pick(lower, 1 + 0 * basins.visits[row], basins.visits[row]))
+    visits = ops.pick(known, basins.visits[row] + 1, ops.pick(lower, 1, basins.visits[row]))
     return Basins(
         ops.put(basins.points, row, ops.pick(lower, q, basins.points[row])),
         ops.put(basins.values, row, ops.pick(lower, f, basins.values[row])),

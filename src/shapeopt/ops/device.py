@@ -22,7 +22,11 @@ class Device:
 
     @staticmethod
     def pick(flag: Any, a: Any, b: Any) -> Any:
-        return jax.tree.map(lambda x, y: x if x is y else jnp.where(flag, x, y), a, b)
+        return jax.tree.map(lambda x, y: x if x is y else _select(flag, x, y), a, b)
+
+    @staticmethod
+    def where(flags: Any, a: Any, b: Any) -> Any:
+        return _select(flags, a, b)
 
     @staticmethod
     def no(flag: Any) -> Any:
@@ -114,12 +118,31 @@ class Device:
         return jnp.linalg.eigh(A)
 
 
+def _select(flags: Any, a: Any, b: Any) -> Any:
+    """As `jnp.where`, in as few operations as the shapes allow."""
+    dtype = jnp.result_type(a, b)
+    shape = jnp.broadcast_shapes(jnp.shape(a), jnp.shape(b))
+    if jnp.ndim(flags):
+        shape = jnp.broadcast_shapes(shape, jnp.shape(flags))
+    a, b = (_shaped(x, shape, dtype) for x in (a, b))
+    if jnp.ndim(flags) and jnp.shape(flags) != shape:
+        flags = jnp.broadcast_to(flags, shape)
+    return lax.select_n(jnp.asarray(flags), b, a)
+
+
+def _shaped(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    x = jnp.asarray(x, dtype)
+    return x if x.shape == shape else jnp.broadcast_to(x, shape)
+
+
 def _once(flag: Any, change: Callable[[Any], Any], old: Any) -> Any:
-    """change(old) where flag holds, else old."""
-    shapes = jax.eval_shape(change, old)
-    old = jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), old, shapes)
-    once = lambda carry: (jnp.zeros_like(flag), change(carry[1]))  # noqa: E731
-    return lax.while_loop(lambda carry: carry[0], once, (jnp.asarray(flag), old))[1]
+    """change(old), in the types of old, where flag holds; else old."""
+
+    def once(carry: tuple[Any, Any]) -> tuple[Any, Any]:
+        new = jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), change(carry[1]), carry[1])
+        return jnp.zeros_like(carry[0]), new
+
+    return lax.while_loop(lambda carry: carry[0], once, (jnp.asarray(flag), jax.tree.map(jnp.asarray, old)))[1]
 
 
 DEVICE = Device()

@@ -2,6 +2,7 @@
 
     xp                             the array namespace
     pick(flag, a, b)               a or b, whole structures; both are computed before the call
+    where(flags, a, b)             the same by entry of arrays
     cond(flag, f, g)               f() or g(); only one of them is called here, both by a batch: for cheap branches
     when(flag, change, old)        change(old) or old; a batch calls it where a lane needs it: for rare, long branches
     loop(test, body, x)            while test(x): x = body(x)
@@ -32,6 +33,8 @@ class Host:
     @staticmethod
     def pick(flag: Any, a: Any, b: Any) -> Any:
         return a if flag else b
+
+    where = staticmethod(np.where)
 
     @staticmethod
     def no(flag: Any) -> bool:

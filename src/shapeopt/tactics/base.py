@@ -14,7 +14,7 @@ import abc
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ..core.board import UNKNOWN, UNTESTED, Board, Evidence, Offer, Plant, Spec
+from ..core.board import UNKNOWN, UNTESTED, Board, Draws, Evidence, Offer, Plant, Spec
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 
@@ -45,8 +45,8 @@ class AbstractTactic(abc.ABC):
         """What it bids now."""
 
     @abc.abstractmethod
-    def open(self, ops: Any, memory: Any, board: Board, plant: Plant) -> Any:
-        """The memory as its stage begins."""
+    def open(self, ops: Any, memory: Any, board: Board, plant: Plant, draws: Callable[[], Draws]) -> Any:
+        """The memory as its stage begins; `draws()` are the stage's random numbers."""
 
     @abc.abstractmethod
     def observe(self, ops: Any, memory: Any, board: Board, plant: Plant) -> tuple[Any, Any]:
@@ -90,7 +90,7 @@ def bid(ops: Any, flag: Any, value: Any, cost: Any = 1.0, wake: Any = FOREVER) -
 
 def found(ops: Any, plant: Plant, fresh: Any = None, **news: Any) -> Evidence:
     """Evidence of a stage that ended at the plant; `news` are fields that it has something to say of."""
-    zero = 0.0 * plant.g.dot(plant.g)
+    zero = ops.real(0.0, plant.q.dtype)
     told = Evidence(
         q=plant.q,
         f=plant.f,
@@ -102,7 +102,7 @@ def found(ops: Any, plant: Plant, fresh: Any = None, **news: Any) -> Evidence:
         fall=zero,
         mismatch=zero,
         predicted=zero,
-        noise_std=zero + UNKNOWN,
+        noise_std=ops.real(UNKNOWN, plant.q.dtype),
         structure=ops.whole(UNTESTED),
     )
     return told._replace(**news) if news else told

@@ -1,59 +1,68 @@
 """Leave a basin by one reading elsewhere: around the best basin, or anywhere in the box (eq. dp_subgoal).
 
-    q_bar = base + r z,   z ~ N(0, I),   log r uniform between the nearest and the farthest radius
+    q_bar = base + r z,   z ~ N(0, I),   log r ~ N(log radius, spread^2)
 
-reflected into the box; or, in a share of the hops, uniform in the box.
+reflected into the box; or, in a share of the hops, uniform in the box. The radius grows when a hop falls back into the
+basin that it left, and shrinks when it leads to a worse one, as the step of SciPy's basinhopping does.
 
 Departs from the paper: its subgoal is a network's.
 """
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import Board, Offer, Plant, Spec, searched
+from ..core.board import KNOWN, NEW, Board, Draws, Offer, Plant, Spec, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
-from ..ops.random import normal, uniform
+from ..ops.random import to_normal
 from .base import AbstractTactic, Step, bid, ends, goes_on
-
-STREAM = 1  # of the run's random numbers; each tactic has its own
 
 
 class HopMemory(NamedTuple):
-    """Where the hop leads, and by which law."""
+    """Where the hop leads, by which law, and the logarithm of what the radius is multiplied by."""
 
     target: Any
     anywhere: Any
+    hopped: Any  # whether the last stage but one was a hop around the best
+    log_factor: Any
 
 
 @dataclass(frozen=True)
 class Hop(AbstractTactic):
     """One placement; always offered, so that a run never has nowhere to go."""
 
-    nearest: float = 0.25  # radius by coordinate, where the box is 10 wide
-    farthest: float = 3.0
-    share_anywhere: float = 0.3
+    radius: float = 0.7  # by coordinate, where the box is 10 wide
+    spread: float = 0.9  # standard deviation of its logarithm
+    wider: float = 0.2  # change of its logarithm after a hop that fell back,
+    narrower: float = 0.05  # and after one that led to a worse basin
+    widest: float = 1.5  # largest change in all
+    share_anywhere: float = 0.2
 
     name: ClassVar[str] = "hop"
     mode: ClassVar[Mode] = Mode.ESCAPE
     phases: ClassVar[tuple[str, ...]] = ("around the best", "anywhere")
 
     def blank(self, ops: Any, spec: Spec) -> HopMemory:
-        return HopMemory(ops.xp.zeros(spec.dimension, spec.dtype), ops.flag(False))
+        no = ops.flag(False)
+        return HopMemory(ops.xp.zeros(spec.dimension, spec.dtype), no, no, ops.real(0.0, spec.dtype))
 
     def offer(self, ops: Any, memory: HopMemory, board: Board) -> Offer:
         return bid(ops, ops.flag(True), 1.0)
 
-    def open(self, ops: Any, memory: HopMemory, board: Board, plant: Plant) -> HopMemory:
-        xp, d, dtype = ops.xp, plant.q.shape[0], plant.q.dtype
-        u = uniform(ops, board.key, draw_number(board, STREAM), d + 2, dtype)
+    def open(
+        self, ops: Any, memory: HopMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
+    ) -> HopMemory:
+        xp, (u, z) = ops.xp, draws()
         lower, upper = searched(ops, board)
-        wide = lower + (upper - lower) * u[2:]
-        log_radius = math.log(self.nearest) + math.log(self.farthest / self.nearest) * u[1]
-        near = board.base + xp.exp(log_radius) * normal(ops, board.key, draw_number(board, STREAM + 1), d, dtype)
-        anywhere = u[0] < self.share_anywhere
-        return HopMemory(ops.pick(anywhere, wide, reflect(xp, near, lower, upper)), ops.flag(anywhere))
+        change = ops.pick(board.outcome == KNOWN, self.wider, ops.pick(board.outcome == NEW, -self.narrower, 0.0))
+        factor = memory.log_factor + ops.pick(memory.hopped & board.scored, change, 0.0)
+        factor = ops.min(ops.max(factor, -self.widest), self.widest)
+        radius = self.radius * xp.exp(factor + self.spread * to_normal(ops, u[:2])[0])
+        anywhere = u[2] < self.share_anywhere
+        wide = lower + (upper - lower) * u[3:]
+        near = reflect(ops, board.base + radius * z, lower, upper)
+        return HopMemory(ops.pick(anywhere, wide, near), ops.flag(anywhere), ops.no(anywhere), factor)
 
     def observe(self, ops: Any, memory: HopMemory, board: Board, plant: Plant) -> tuple[HopMemory, Any]:
         return memory, ends(ops, ops.flag(True), Cause.DONE)
@@ -67,12 +76,7 @@ class Hop(AbstractTactic):
         return ops.whole(memory.anywhere)
 
 
-def draw_number(board: Board, stream: int) -> Any:
-    """The counter of a stage's random numbers in one of sixteen streams."""
-    return 16 * board.stages + stream
-
-
-def reflect(xp: Any, q: Any, lower: Any, upper: Any) -> Any:
+def reflect(ops: Any, q: Any, lower: Any, upper: Any) -> Any:
     """q mirrored at the sides of a finite box, once; then clipped."""
-    q = xp.where(q > upper, 2.0 * upper - q, xp.where(q < lower, 2.0 * lower - q, q))
-    return xp.minimum(xp.maximum(q, lower), upper)
+    q = ops.where(q > upper, 2.0 * upper - q, ops.where(q < lower, 2.0 * lower - q, q))
+    return ops.xp.minimum(ops.xp.maximum(q, lower), upper)

@@ -5,10 +5,11 @@
 Departs from the paper: not in it; there noise is known.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import ROUND_OFF, Board, Evidence, Offer, Plant, Spec, after_survey
+from ..core.board import ROUND_OFF, UNKNOWN, Board, Draws, Evidence, Offer, Plant, Spec, after_survey
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
@@ -50,7 +51,9 @@ class NoiseCheck(AbstractTactic):
         suspected = (stalled | board.interrupted) & (board.mismatch > self.suspicious)
         return bid(ops, unknown & suspected & ops.no(board.fresh), 10.0)
 
-    def open(self, ops: Any, memory: NoiseCheckMemory, board: Board, plant: Plant) -> NoiseCheckMemory:
+    def open(
+        self, ops: Any, memory: NoiseCheckMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
+    ) -> NoiseCheckMemory:
         return memory._replace(f=board.base_f, g=board.base_g)
 
     def observe(self, ops: Any, memory: NoiseCheckMemory, board: Board, plant: Plant) -> tuple[NoiseCheckMemory, Any]:
@@ -67,8 +70,7 @@ class NoiseCheck(AbstractTactic):
         noise_std = ops.norm(plant.g - memory.g) / (2.0 * d) ** 0.5
         height = ops.max(ops.max(board.spread, board.fall), abs(memory.f))
         noisy = noise_std * REACH > self.same_force * memory.eps * height
-        measured = ops.pick(noisy, noise_std, 0.0 * noise_std)
-        unknown = 0.0 * noise_std - 1.0
+        measured = ops.pick(noisy, noise_std, 0.0)
         return found(
             ops,
             plant,
@@ -77,5 +79,5 @@ class NoiseCheck(AbstractTactic):
             q=board.base,
             f=memory.f,
             g=ops.pick(plant.finite, 0.5 * (plant.g + memory.g), memory.g),
-            noise_std=ops.pick(plant.finite, measured, unknown),
+            noise_std=ops.pick(plant.finite, measured, UNKNOWN),
         )

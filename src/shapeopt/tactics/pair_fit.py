@@ -41,7 +41,7 @@ def distances(ops: Any, x: Any) -> Any:
     """|x_i - x_j|; a body is infinitely far from itself."""
     xp = ops.xp
     apart = x[:, None] - x
-    return xp.where(xp.eye(x.shape[0], dtype=bool), xp.inf, xp.sqrt((apart * apart).sum(axis=-1)))
+    return ops.where(xp.eye(x.shape[0], dtype=bool), xp.inf, xp.sqrt((apart * apart).sum(axis=-1)))
 
 
 class PairFit(NamedTuple):
@@ -89,11 +89,11 @@ def _fitted(ops: Any, fit: PairFit, x: Any, g: Any, eps: Any) -> PairFit:
     g = g / unit
     predicted = xp.swapaxes(rows, 1, 2) @ fit.weights
     errors = ((predicted - g) ** 2).sum(axis=-1)
-    pulls = xp.where(fit.trusted, ((slopes @ fit.weights) ** 2).sum(axis=-1), 0.0)
+    pulls = ops.where(fit.trusted, ((slopes @ fit.weights) ** 2).sum(axis=-1), 0.0)
     scale = xp.sqrt(xp.maximum((g * g).sum(axis=-1), pulls))  # of the forces of a body's pairs
-    weight = xp.where(scale > 0, xp.where(scale > 0, scale, 1.0) ** -3, 0.0)  # ordinary ones more than overlaps
+    weight = ops.where(scale > 0, ops.where(scale > 0, scale, 1.0) ** -3, 0.0)  # ordinary ones more than overlaps
     error = ops.sqrt((weight * errors).sum() / (weight * scale**2).sum())
-    one = 1.0 + 0.0 * fit.error
+    one = 1.0
     error = ops.pick(error < 1.0, error, one)  # 1 where it is not a number
     flat = (rows * weight[:, None, None]).swapaxes(0, 1).reshape(rows.shape[1], -1)
     tall = rows.swapaxes(0, 1).reshape(rows.shape[1], -1)
@@ -117,27 +117,19 @@ def _slopes(ops: Any, r: Any) -> Any:
 
 
 def slope_and_energy(ops: Any, weights: Any, r: Any, length: float) -> tuple[Any, Any]:
-    """phi' and phi, which is 0 at infinity."""
-    u, v = length / r, ops.xp.exp(-RATE / length * r)
+    """phi' and phi, which is 0 at infinity: the dictionary's integrals have its own entries, those of powers times r."""
+    ratio = (r / length)[..., None]
+    powers, rates = np.asarray(POWERS, r.dtype), np.asarray(RATES, r.dtype)
+    u, v = ops.xp.exp(-powers * ops.xp.log(ratio)), ops.xp.exp(-RATE * rates * ratio)
     a, b = weights[: len(POWERS)], weights[len(POWERS) :]
-    slope = u ** POWERS[0] * _polynomial(a, u) + v * _polynomial(b, v)
-    a = -length * a / (np.asarray(POWERS, r.dtype) - 1.0)
-    b = -length * b / (RATE * np.asarray(RATES, r.dtype))
-    return slope, u ** (POWERS[0] - 1) * _polynomial(a, u) + v * _polynomial(b, v)
-
-
-def _polynomial(coefficients: Any, u: Any) -> Any:
-    """sum_k coefficients_k u^k, by Horner's rule."""
-    total = coefficients[-1] + 0.0 * u
-    for k in range(coefficients.shape[0] - 2, -1, -1):
-        total = total * u + coefficients[k]
-    return total
+    energy = r * (u @ (a / (1.0 - powers))) - v @ (b * (length / (RATE * rates)))
+    return u @ a + v @ b, energy
 
 
 def _solved(ops: Any, normal: Any, moment: Any, eps: Any) -> Any:
     """Ridge regression in the scale of each column."""
     xp = ops.xp
     diagonal = xp.diagonal(normal)
-    scale = xp.where(diagonal > 0, xp.where(diagonal > 0, diagonal, 1.0) ** -0.5, 0.0)
+    scale = ops.where(diagonal > 0, ops.where(diagonal > 0, diagonal, 1.0) ** -0.5, 0.0)
     ridge = RIDGE * eps * xp.eye(normal.shape[0], dtype=normal.dtype)
     return scale * ops.solve(scale[:, None] * normal * scale + ridge, scale * moment)

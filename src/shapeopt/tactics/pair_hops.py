@@ -93,8 +93,8 @@ def energies_and_gradient(ops: Any, field: Field, x: Any) -> tuple[Any, Any]:
     r = distances(ops, x)
     slope, energy = slope_and_energy(ops, field.weights, xp.maximum(r, field.core), spacing(x.shape[0]))
     inside = r < field.core
-    slope = xp.where(inside, field.wall, slope)
-    energy = energy + xp.where(inside, field.wall * (xp.where(inside, r, 0.0) - field.core), 0.0)
+    slope = ops.where(inside, field.wall, slope)
+    energy = energy + ops.where(inside, field.wall * (ops.where(inside, r, 0.0) - field.core), 0.0)
     pull = slope / xp.maximum(r, 1e-30)
     return 0.5 * energy.sum(axis=1), x * pull.sum(axis=1)[:, None] - pull @ x
 
@@ -129,7 +129,7 @@ def _stepped(ops: Any, field: Field, now: Descent) -> Descent:
     move = -now.inverse.solve(ops, now.g.reshape(-1), now.gamma).reshape(place.shape)
     length = ops.sqrt((move * move).sum(axis=-1).max())
     longest = LONGEST * field.bond
-    share = ops.pick(length > longest, longest / ops.pick(length > 0, length, 1.0 + length), 1.0 + 0.0 * length)
+    share = ops.pick(length > longest, longest / ops.pick(length > 0, length, 1.0), 1.0)
     x = xp.minimum(xp.maximum(place + now.t * share * move, field.lower), field.upper)
     energies, g = energies_and_gradient(ops, field, x)
     energy = energies.sum()
@@ -138,14 +138,14 @@ def _stepped(ops: Any, field: Field, now: Descent) -> Descent:
     sy, yy = s.dot(y), y.dot(y)
     curved = accepted & (sy > CURVATURE_FLOOR * ops.sqrt(s.dot(s) * yy))
     first = field.bond / ops.max(abs(g).max(), 1e-30)
-    safe = ops.pick(curved, sy, 1.0 + 0.0 * sy)
-    scale = safe / ops.pick(curved, yy, 1.0 + 0.0 * yy)
+    safe = ops.pick(curved, sy, 1.0)
+    scale = safe / ops.pick(curved, yy, 1.0)
     return Descent(
         here=ops.pick(accepted, Bottom(x, energies, energy), now.here),
         g=ops.pick(accepted, g, now.g),
         inverse=ops.cond(curved, lambda: now.inverse.add(ops, s, y, safe, scale), lambda: now.inverse),
         gamma=ops.pick(opens, first, ops.pick(curved, scale, now.gamma)),
-        t=ops.pick(accepted, 1.0 + 0.0 * now.t, SHORTER * now.t),
+        t=ops.pick(accepted, 1.0, SHORTER * now.t),
         top=ops.pick(opens, energy, now.top),
         length=ops.pick(opens, now.length, length),
         steps=now.steps + 1,
@@ -201,7 +201,7 @@ def _moved(ops: Any, field: Field, here: Bottom, u: Any) -> Any:
     loose = here.energies + here.energies.std() * size * to_normal(ops, rest[: 2 * bodies])
     count = ops.floor(1.0 + MOST_MOVED * bodies * share**2)
     weak = (loose[None, :] > loose[:, None]).sum(axis=1) < count
-    relocated = xp.where(weak[:, None], middle + radius * ray, x)
+    relocated = ops.where(weak[:, None], middle + radius * ray, x)
 
     ball = field.bond * (bodies * math.gamma(AXES / 2 + 1) / (math.pi ** (AXES / 2) * 2**0.5)) ** (1.0 / AXES)
     anew = middle + ball * rest[:bodies, None] ** (1.0 / AXES) * ray

@@ -6,10 +6,11 @@ anchor of one placement.
 Departs from the paper: not in it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import PAIR_SUM, Board, Evidence, Offer, Plant, Spec, is_noisy, searched
+from ..core.board import PAIR_SUM, Board, Draws, Evidence, Offer, Plant, Spec, is_noisy, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, bid, ends, found, goes_on
@@ -58,7 +59,9 @@ class PairModel(AbstractTactic):
         usable = memory.fit.trusted & ops.no(memory.chain.spent) & ops.no(is_noisy(ops, board))
         return bid(ops, usable & board.scored & (board.base_f < INF), 11.0)
 
-    def open(self, ops: Any, memory: PairModelMemory, board: Board, plant: Plant) -> PairModelMemory:
+    def open(
+        self, ops: Any, memory: PairModelMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
+    ) -> PairModelMemory:
         """Hop in the model from the base."""
         shape = (plant.q.shape[0] // AXES, AXES)
         lower, upper = (side.reshape(shape) for side in searched(ops, board))

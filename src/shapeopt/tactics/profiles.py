@@ -53,7 +53,7 @@ class Sweep(NamedTuple):
             wrapped=xp.zeros(base.shape[0], bool),
             low=xp.stack([zeros, xp.full_like(base, xp.inf)]),
             place=xp.stack([base, base]),
-            steps=0.0 * length,
+            steps=ops.real(0.0, base.dtype),
             length=length,
         )
 
@@ -66,10 +66,10 @@ def sweep_target(ops: Any, sweep: Sweep, split: bool) -> tuple[Any, Any]:
         half = ops.floor(0.5 * sweep.length + 0.5)
         second = xp.broadcast_to(xp.asarray(number > half), base.shape)
         done = ops.pick(number > half, number - half, number) / half
-        return base + done * (xp.where(second, lower, upper) - base), second
+        return base + done * (ops.where(second, lower, upper) - base), second
     ahead = base + (upper - lower) * (number / (sweep.length + 1.0))
     second = ahead > upper
-    return xp.where(second, ahead - (upper - lower), ahead), second
+    return ops.where(second, ahead - (upper - lower), ahead), second
 
 
 def sweep_reading(ops: Any, sweep: Sweep, q: Any, g: Any, finite: Any, split: bool) -> Sweep:
@@ -86,18 +86,18 @@ def _taken(ops: Any, sweep: Sweep, q: Any, g: Any, split: bool) -> Sweep:
     second = sweep_target(ops, sweep, split)[1]
     anew = second & ~sweep.wrapped  # the second part begins: at this reading, or at the base
     q_last, g_last = (sweep.base, sweep.base_g) if split else (q, g)
-    q_0, g_0 = xp.where(anew, q_last, sweep.q), xp.where(anew, g_last, sweep.g)
-    h_0 = xp.where(anew, 0.0, sweep.height)
+    q_0, g_0 = ops.where(anew, q_last, sweep.q), ops.where(anew, g_last, sweep.g)
+    h_0 = ops.where(anew, 0.0, sweep.height)
     height = h_0 + 0.5 * (g_0 + g) * (q - q_0)
-    low, place = _lowest_between(xp, q_0, g_0, h_0, q, g, height)
+    low, place = _lowest_between(ops, q_0, g_0, h_0, q, g, height)
     better = xp.stack([~second & (low < sweep.low[0]), second & (low < sweep.low[1])])
     return sweep._replace(
         q=q,
         g=g,
         height=height,
         wrapped=second,
-        low=xp.where(better, low, sweep.low),
-        place=xp.where(better, place, sweep.place),
+        low=ops.where(better, low, sweep.low),
+        place=ops.where(better, place, sweep.place),
     )
 
 
@@ -106,16 +106,16 @@ def lowest_place(ops: Any, sweep: Sweep, split: bool) -> tuple[Any, Any]:
     xp, low, place = ops.xp, sweep.low[1], sweep.place[1]
     if not split:  # a round ends where it began, which ties its two parts together
         end = sweep.height + 0.5 * (sweep.g + sweep.base_g) * (sweep.base - sweep.q)
-        last = _lowest_between(xp, sweep.q, sweep.g, sweep.height, sweep.base, sweep.base_g, end)
+        last = _lowest_between(ops, sweep.q, sweep.g, sweep.height, sweep.base, sweep.base_g, end)
         lower = sweep.wrapped & (last[0] < low)
-        low, place = xp.where(lower, last[0], low) - end, xp.where(lower, last[1], place)
+        low, place = ops.where(lower, last[0], low) - end, ops.where(lower, last[1], place)
     better = sweep.wrapped & (low < sweep.low[0])
-    return xp.where(better, place, sweep.place[0]), -xp.where(better, low, sweep.low[0]).sum()
+    return ops.where(better, place, sweep.place[0]), -ops.where(better, low, sweep.low[0]).sum()
 
 
-def _lowest_between(xp: Any, q_0: Any, g_0: Any, h_0: Any, q: Any, g: Any, height: Any) -> tuple[Any, Any]:
+def _lowest_between(ops: Any, q_0: Any, g_0: Any, h_0: Any, q: Any, g: Any, height: Any) -> tuple[Any, Any]:
     """(height, place) of the bottom between two readings, if there is one, else of the later one."""
     way = q - q_0
     between = (g_0 * way < 0) & (g * way > 0)
-    part = g_0 / xp.where(between, g_0 - g, 1.0) * way
-    return xp.where(between, h_0 + 0.5 * g_0 * part, height), xp.where(between, q_0 + part, q)
+    part = g_0 / ops.where(between, g_0 - g, 1.0) * way
+    return ops.where(between, h_0 + 0.5 * g_0 * part, height), ops.where(between, q_0 + part, q)

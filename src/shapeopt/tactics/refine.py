@@ -14,10 +14,11 @@ behind, the change of force between those two is the curvature that counts: alon
 Departs from the paper: M is not diagonal; hopeless and revisit are not in it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import ROUND_OFF, Board, Evidence, Offer, Plant, Spec, is_noisy
+from ..core.board import ROUND_OFF, Board, Draws, Evidence, Offer, Plant, Spec, is_noisy
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
 from ..dynamics.inverse import Dense, Limited
@@ -71,7 +72,7 @@ class Refine(AbstractTactic):
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
     patience: int = 3  # readings before that prediction is trusted
     same_basin: float = 0.03  # agreement of f with the quadratic that has its bottom at the base
-    dense_up_to: int = 64  # dimension; above it the inverse is of limited memory
+    dense_up_to: int = 0  # dimension; above it the inverse is of limited memory
     pairs: int = 24
 
     name: ClassVar[str] = "refine"
@@ -84,7 +85,7 @@ class Refine(AbstractTactic):
         zero, one, infinite = (ops.real(x, dtype) for x in (0.0, 1.0, INF))
         no = ops.flag(False)
         dense = d <= self.dense_up_to
-        inverse: Any = Dense.blank(ops, d, dtype) if dense else Limited.blank(ops, self.pairs, d, dtype)
+        inverse: Any = Dense.blank(ops, d, dtype) if dense else Limited.blank(ops, min(self.pairs, d + 2), d, dtype)
         return RefineMemory(
             q=zeros(),
             f=infinite,
@@ -113,7 +114,9 @@ class Refine(AbstractTactic):
         resumes = board.interrupted & ops.no(board.fresh) & ops.no(is_noisy(ops, board))
         return bid(ops, here | resumes, 4.0, cost=2.0 * board.base.shape[0])
 
-    def open(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> RefineMemory:
+    def open(
+        self, ops: Any, memory: RefineMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
+    ) -> RefineMemory:
         return ops.cond(
             board.fresh, lambda: self._entered(ops, memory, plant), lambda: self._resumed(ops, memory, board, plant)
         )
@@ -142,8 +145,8 @@ class Refine(AbstractTactic):
             age=ops.whole(0),
             start=f,
             origin=q,
-            mismatch=0.0 * one,
-            predicted=INF * one,
+            mismatch=ops.real(0.0, q.dtype),
+            predicted=ops.real(INF, q.dtype),
             same=no,
             eps=memory.eps,
         )
@@ -155,11 +158,9 @@ class Refine(AbstractTactic):
         memory = ops.cond(memory.f < INF, lambda: memory, lambda: self._entered(ops, memory, base))
         length = memory.gamma * ops.norm(memory.g)
         longest = memory.radius * memory.q.shape[0] ** 0.5
-        factor = ops.pick(length > longest, longest / ops.pick(length > 0, length, 1.0 + length), 1.0 + 0.0 * length)
+        factor = ops.pick(length > longest, longest / ops.pick(length > 0, length, 1.0), 1.0)
         no = ops.flag(False)
-        return memory._replace(
-            move=-(memory.gamma * factor) * memory.g, t=1.0 + 0.0 * memory.t, accepted=no, bracketed=no
-        )
+        return memory._replace(move=-(memory.gamma * factor) * memory.g, t=1.0, accepted=no, bracketed=no)
 
     def observe(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> tuple[RefineMemory, Any]:
         return ops.cond(
@@ -176,7 +177,7 @@ class Refine(AbstractTactic):
             accepted=ops.flag(False),
             bracketed=ops.flag(False),
             radius=t * ops.norm(memory.move) / memory.q.shape[0] ** 0.5,
-            stretch=1.0 + 0.0 * t,
+            stretch=1.0,
             age=memory.age + 1,
         )
 
@@ -186,10 +187,8 @@ class Refine(AbstractTactic):
         rise, d = plant.f - memory.f, s.shape[0]
         largest = ops.max(plant.g.dot(plant.g), memory.g.dot(memory.g))
         force = ops.sqrt(s.dot(s) * largest / (2.0 * d))
-        error = abs(rise - 0.5 * (slope + slope_end)) / ops.pick(force > 0, force, 1.0 + force)
-        memory = memory._replace(
-            age=memory.age + 1, mismatch=0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0 + 0.0 * error)
-        )
+        error = abs(rise - 0.5 * (slope + slope_end)) / ops.pick(force > 0, force, 1.0)
+        memory = memory._replace(age=memory.age + 1, mismatch=0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0))
         return ops.cond(
             rise <= self.armijo * slope,
             lambda: self._accepted(ops, memory, board, plant, s, y, slope, slope_end, largest),
@@ -214,16 +213,16 @@ class Refine(AbstractTactic):
         sy, yy = s.dot(y), y.dot(y)
         changed = yy > (self.least_change * memory.eps) ** 2 * largest
         curved = changed & (sy > self.curvature_floor * ops.sqrt(s.dot(s) * yy))
-        scale = sy / ops.pick(curved, yy, 1.0 + yy)
+        scale = sy / ops.pick(curved, yy, 1.0)
         gamma = ops.pick(curved, scale, self.growth * memory.gamma)
         inverse = ops.cond(
             curved,
-            lambda: memory.inverse.add(ops, s, y, ops.pick(curved, sy, 1.0 + 0.0 * sy), scale),
+            lambda: memory.inverse.add(ops, s, y, ops.pick(curved, sy, 1.0), scale),
             lambda: memory.inverse,
         )
         gap = plant.f - board.base_f
         quadratic = -0.5 * plant.g.dot(board.base - plant.q)  # f - f(bottom) of a quadratic with its bottom there
-        one = 1.0 + 0.0 * memory.t
+        one = 1.0
         return memory._replace(
             q=plant.q,
             f=plant.f,
@@ -234,7 +233,7 @@ class Refine(AbstractTactic):
             inverse=inverse,
             gamma=gamma,
             bracketed=ops.flag(False),
-            radius=ops.min(self.radius_growth * memory.radius, self.largest_radius + 0.0 * memory.radius),
+            radius=ops.min(self.radius_growth * memory.radius, self.largest_radius),
             same=ops.flag(abs(gap - quadratic) <= self.same_basin * abs(gap)),
         )
 
@@ -243,10 +242,10 @@ class Refine(AbstractTactic):
     ) -> RefineMemory:
         """The line gets shorter."""
         share = cubic_minimum(ops, slope, rise, slope_end)
-        t = memory.t * ops.min(ops.max(share, 0.1 + 0.0 * share), 0.5 + 0.0 * share)
+        t = memory.t * ops.min(ops.max(share, 0.1), 0.5)
         return memory._replace(
             t=t,
-            stretch=1.0 + 0.0 * t,
+            stretch=1.0,
             accepted=ops.flag(False),
             beyond=plant.q,
             beyond_g=plant.g,
@@ -263,8 +262,8 @@ class Refine(AbstractTactic):
         factor = memory.stretch * H_STEP**-2
 
         def solve(v: Any) -> Any:
-            free = memory.inverse.solve(ops, xp.where(held, 0.0, v), memory.gamma)
-            return factor * xp.where(held, memory.gamma * v, free)
+            free = memory.inverse.solve(ops, ops.where(held, 0.0, v), memory.gamma)
+            return factor * ops.where(held, memory.gamma * v, free)
 
         back = memory.q + memory.t * memory.move
         move = Move(back, ops.no(memory.accepted), solve, radius=memory.radius * d**0.5)
@@ -277,7 +276,7 @@ class Refine(AbstractTactic):
 
     def _verdict(self, ops: Any, memory: RefineMemory, board: Board, length: Any) -> Any:
         unseen = ROUND_OFF * memory.eps * abs(memory.f)
-        least = ops.max(self.standstill + 0.0 * length, 8.0 * memory.eps)
+        least = ops.max(self.standstill, 8.0 * memory.eps)
         nothing = memory.predicted <= unseen
         little = (memory.age > 0) & (memory.predicted <= self.tolerance * board.spread)
         converged = memory.accepted & ((length <= least) | nothing | little)
@@ -309,7 +308,7 @@ class Refine(AbstractTactic):
             fall=abs(memory.start - memory.f),
             mismatch=memory.mismatch,
             predicted=memory.predicted,
-            noise_std=-1.0 + 0.0 * memory.gamma,
+            noise_std=-1.0,
             structure=ops.whole(0),
         )
 
@@ -321,5 +320,5 @@ def cubic_minimum(ops: Any, slope: Any, rise: Any, slope_end: Any) -> Any:
     root = ops.sqrt(square)
     bottom = slope_end - slope + 2.0 * root
     sound = (square >= 0) & (bottom != 0)
-    t = 1.0 - (slope_end + root - z) / ops.pick(sound, bottom, 1.0 + 0.0 * bottom)
-    return ops.pick(sound & (abs(t) < INF), t, 0.25 + 0.0 * t)
+    t = 1.0 - (slope_end + root - z) / ops.pick(sound, bottom, 1.0)
+    return ops.pick(sound & (abs(t) < INF), t, 0.25)

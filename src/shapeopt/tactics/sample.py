@@ -20,12 +20,13 @@ Departs from the paper: its zero-order oracle has a fixed radius; each sample is
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.board import COUPLED, Board, Offer, Plant, Spec, is_noisy, searched
+from ..core.board import COUPLED, Board, Draws, Offer, Plant, Spec, is_noisy, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from ..ops.random import normal
@@ -33,7 +34,6 @@ from .base import FOREVER, AbstractTactic, Step, bid, ends, goes_on
 from .hop import reflect
 
 SAMPLE, MEAN = range(2)
-STREAM = 9
 FROM = 2**30  # counters of samples begin here; those of stages stay below
 
 
@@ -110,7 +110,7 @@ class Sample(AbstractTactic):
         """The memory of a run that begins with sampling: values alone, `budget` of them."""
         forces = spec.dimension + 1
         total = ops.real(budget, spec.dtype)
-        usual = ops.min(self.values_share * total, self.values_forces * forces + 0.0 * total)
+        usual = ops.min(self.values_share * total, self.values_forces * forces)
         short = (1.0 - self.values_share) * total < self.least_forces * forces
         step = ops.real(self.step, spec.dtype)
         memory = self.blank(ops, spec)
@@ -140,9 +140,11 @@ class Sample(AbstractTactic):
         due = ops.pick(noisy, enough & (early | board.scored), exact_case)
         return bid(ops, room & due, 6.0, cost=length)
 
-    def open(self, ops: Any, memory: SampleMemory, board: Board, plant: Plant) -> SampleMemory:
+    def open(
+        self, ops: Any, memory: SampleMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
+    ) -> SampleMemory:
         settled = ops.pick(board.scored, self.settled_step, self.noisy_step)
-        step = ops.pick(is_noisy(ops, board), settled, self.step) + 0.0 * memory.step
+        step = ops.pick(is_noisy(ops, board), settled, self.step)
         return memory._replace(
             phase=ops.whole(SAMPLE),
             mean=board.base,
@@ -169,7 +171,7 @@ class Sample(AbstractTactic):
             read=memory.read + 1,
         )
         if memory.force is not None:
-            before = ops.pick(row == 0, 0.0 * memory.force, memory.force)
+            before = ops.pick(row == 0, ops.xp.zeros_like(plant.g), memory.force)
             memory = memory._replace(force=before + plant.g / size)
         return ops.when(row == size - 1, lambda m: self._moved(ops, m, floor), memory)
 
@@ -177,20 +179,20 @@ class Sample(AbstractTactic):
         xp, (size, d) = ops.xp, memory.points.shape
         weights, rate, damping = _rates(d, size, d if memory.force is None else min(d, self.forgetting))
         mass = 1.0 / float(np.sum(weights**2))
-        best = xp.argsort(memory.values, kind="stable")[: size // 2]
+        best = xp.argsort(memory.values, stable=True)[: size // 2]
         mean = xp.asarray(weights[: size // 2], memory.mean.dtype) @ memory.points[best]
         y = (mean - memory.mean) / memory.step
         if memory.force is not None:
             norm = ops.norm(memory.force)
-            y = (y - memory.force * (math.sqrt(d / mass) / ops.pick(norm > 0, norm, 1.0 + norm))) / math.sqrt(2.0)
+            y = (y - memory.force * (math.sqrt(d / mass) / ops.pick(norm > 0, norm, 1.0))) / math.sqrt(2.0)
         path = (1.0 - rate) * memory.path + math.sqrt(rate * (2.0 - rate) * mass) * y
         length = ops.norm(path) / (math.sqrt(d) * (1.0 - 1.0 / (4.0 * d) + 1.0 / (21.0 * d**2)))
-        change = xp.exp(ops.min(rate / damping * (length - 1.0), 1.0 + 0.0 * length))
-        step = ops.min(memory.step * change, self.largest_step + 0.0 * memory.step)
+        change = xp.exp(ops.min(rate / damping * (length - 1.0), 1.0))
+        step = ops.min(memory.step * change, self.largest_step)
         rough = (memory.read == size) & self._is_rough(ops, memory.values - floor)
         return memory._replace(
             mean=ops.pick(rough, memory.mean, memory.mean + memory.step * y),
-            step=ops.pick(rough, 0.0 * step, step),
+            step=ops.pick(rough, 0.0, step),
             path=path,
         )
 
@@ -198,19 +200,17 @@ class Sample(AbstractTactic):
         """Whether finite values above the base differ by magnitudes."""
         xp = ops.xp
         lowest = lift.min()
-        return (lowest > 0) & (xp.where(lift < xp.inf, lift, -xp.inf).max() > self.rough * lowest)
+        return (lowest > 0) & (ops.where(lift < xp.inf, lift, -xp.inf).max() > self.rough * lowest)
 
     def propose(
         self, ops: Any, memory: SampleMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[SampleMemory, Stepped, Any]:
-        target = ops.cond(
-            memory.phase == SAMPLE, lambda: self._sample(ops, memory, board, plant), lambda: memory.mean
-        )
+        target = ops.cond(memory.phase == SAMPLE, lambda: self._sample(ops, memory, board, plant), lambda: memory.mean)
         return memory, step(Move(target)), goes_on(ops)
 
     def _sample(self, ops: Any, memory: SampleMemory, board: Board, plant: Plant) -> Any:
         z = normal(ops, board.key, FROM + memory.read, plant.q.shape[0], plant.q.dtype)
-        return reflect(ops.xp, memory.mean + memory.step * z, *searched(ops, board))
+        return reflect(ops, memory.mean + memory.step * z, *searched(ops, board))
 
     def phase(self, ops: Any, memory: SampleMemory) -> Any:
         return memory.phase

@@ -12,19 +12,30 @@ taken out, as is known noise. Bottoms of wells look like sums, hence the second 
 Departs from the paper: not in it; each reading is a placement.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import COUPLED, ROUND_OFF, SUM, UNTESTED, Board, Evidence, Offer, Plant, Spec, after_survey, searched
+from ..core.board import (
+    COUPLED,
+    ROUND_OFF,
+    SUM,
+    UNTESTED,
+    Board,
+    Draws,
+    Evidence,
+    Offer,
+    Plant,
+    Spec,
+    after_survey,
+    searched,
+)
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
-from ..ops.random import normal, uniform
 from .base import FOREVER, AbstractTactic, Step, bid, ends, found, goes_on
-from .hop import draw_number
 from .profiles import Sweep, lowest_place, sweep_reading, sweep_target
 
 TEST, RETEST, SWEEP, LOWEST = range(4)
-STREAM = 3
 TEST_LEAST = 1e-6  # least move of a coordinate that counts as one: placements are exact to round-off only
 LEAST_LEFT = 4  # coordinates that stayed from which on a common factor of their forces is told from a change
 LEAST_FACTOR, LARGEST_FACTOR = 0.2, 5.0  # bounds of such a factor
@@ -85,42 +96,34 @@ class SeparableSum(AbstractTactic):
         length = self.length(ops, board.readings)
         untested = (board.structure == UNTESTED) & (board.readings >= self.tested_run) & (board.base_f < FOREVER)
         short = (board.readings < self.retested_run) & (board.readings < d)  # one descent is most of such a run
-        granted = ops.pick(
-            short, board.readings - 1.0 - self.room * length, self.first_share * board.readings - 3.0
-        )
+        granted = ops.pick(short, board.readings - 1.0 - self.room * length, self.first_share * board.readings - 3.0)
         first = board.escapes == 0
         opened = ops.pick(board.fresh, granted < 1.0, board.interrupted)
         ready = untested & ops.pick(first, opened, board.scored | ops.no(board.fresh))
         again = (board.structure == SUM) & board.scored & (board.left > self.room * length)
         waits = untested & first & ops.no(opened)
-        wake = ops.pick(waits, ops.max(granted, 1.0 + 0.0 * granted), FOREVER + 0.0 * granted)
+        wake = ops.pick(waits, ops.max(granted, 1.0), FOREVER)
         offer = bid(ops, ready | again, 8.0, cost=length)
         return offer._replace(wake=wake)
 
     def length(self, ops: Any, readings: Any) -> Any:
         """Readings of a sweep in a run of so many."""
-        zero = 0.0 * readings
-        usual = ops.min(ops.max(self.share * readings, self.shortest + zero), self.longest + zero)
-        return ops.floor(ops.min(usual, ops.max(self.most * readings, self.fine + zero)))
+        usual = ops.min(ops.max(self.share * readings, self.shortest), self.longest)
+        return ops.floor(ops.min(usual, ops.max(self.most * readings, self.fine)))
 
     def threshold(self, d: int) -> float:
         """Chance decides more often where there are few coordinates."""
         return self.coupled * max(1.0 - d**-0.5, 0.05)
 
-    def open(self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant) -> SeparableSumMemory:
-        target = self._test_place(ops, board)
+    def open(
+        self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
+    ) -> SeparableSumMemory:
+        u, z = draws()
+        lower, upper = searched(ops, board)
+        target = moved_half(ops, board.base, board.base_g, u[3:], z, lower, upper, self.test_step, self.test_spread)
         known = board.structure == SUM
-        opened = memory._replace(
-            phase=ops.whole(TEST), target=target, readings=board.readings, paid=ops.flag(True)
-        )
+        opened = memory._replace(phase=ops.whole(TEST), target=target, readings=board.readings, paid=ops.flag(True))
         return ops.cond(known, lambda: self._sweeping(ops, opened, board), lambda: opened)
-
-    def _test_place(self, ops: Any, board: Board) -> Any:
-        """About half of the coordinates, at least one and not all, moved down their forces; the others as they are."""
-        d, dtype = board.base.shape[0], board.base.dtype
-        u = uniform(ops, board.key, draw_number(board, STREAM), d, dtype)
-        z = normal(ops, board.key, draw_number(board, STREAM + 1), d, dtype)
-        return moved_half(ops, board.base, board.base_g, u, z, *searched(ops, board), self.test_step, self.test_spread)
 
     def _sweeping(self, ops: Any, memory: SeparableSumMemory, board: Board) -> SeparableSumMemory:
         length = self.length(ops, memory.readings)
@@ -145,7 +148,7 @@ class SeparableSum(AbstractTactic):
     def _tested(self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant) -> SeparableSumMemory:
         again = memory.phase == RETEST
         place, force = ops.pick(again, (memory.tried, memory.tried_g), (board.base, board.base_g))
-        told = ops.pick(again, 1.0 + 0.0 * memory.coupling, 2.0 + 0.0 * memory.coupling)
+        told = ops.pick(again, 1.0, 2.0)
         coupling = coupling_of(ops, place, force, plant, board.noise_std, told)
         coupling = ops.pick(again, ops.max(coupling, memory.coupling), coupling)
         memory = memory._replace(
@@ -163,8 +166,8 @@ class SeparableSum(AbstractTactic):
         xp = ops.xp
         lower, upper = searched(ops, board)
         ahead = board.base + self.far * (upper - lower)
-        away = xp.where(ahead > upper, ahead - (upper - lower), ahead)
-        return xp.where(has_moved(board.base, tried), tried, away)
+        away = ops.where(ahead > upper, ahead - (upper - lower), ahead)
+        return ops.where(has_moved(board.base, tried), tried, away)
 
     def _swept(self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant) -> SeparableSumMemory:
         sweep = sweep_reading(ops, memory.sweep, plant.q, plant.g, plant.finite, split=False)
@@ -210,26 +213,26 @@ def moved_half(
     order = xp.arange(base.shape[0])
     chosen = ((u < 0.5) & (order != u.argmax())) | (order == u.argmin())
     length = median * xp.exp(spread * z)
-    move = xp.where(chosen, xp.where(force > 0, -length, length), 0.0)
+    move = ops.where(chosen, ops.where(force > 0, -length, length), 0.0)
     inside = (base + move >= lower) & (base + move <= upper)
-    return xp.minimum(xp.maximum(xp.where(inside, base + move, base - move), lower), upper)
+    return xp.minimum(xp.maximum(ops.where(inside, base + move, base - move), lower), upper)
 
 
 def coupling_of(ops: Any, base: Any, base_g: Any, plant: Plant, noise_std: Any, base_readings: Any) -> Any:
     """Change of the force on coordinates that stayed, per change of the force on those that moved; +inf if nothing can
     be told. The base's force is the mean of `base_readings`."""
     xp = ops.xp
-    stayed = xp.where(has_moved(base, plant.q), 0.0, 1.0).astype(base.dtype)
+    stayed = ops.where(has_moved(base, plant.q), 0.0, 1.0).astype(base.dtype)
     count = stayed.sum()
     along, before = (stayed * plant.g).dot(base_g), (stayed * base_g).dot(base_g)
     common = (count >= LEAST_LEFT) & (before > 0)
-    ratio = along / ops.pick(before > 0, before, 1.0 + before)
-    factor = ops.pick(common, ops.min(ops.max(ratio, LEAST_FACTOR), LARGEST_FACTOR), 1.0 + 0.0 * ratio)
-    noise = ops.max(noise_std, 0.0 * noise_std) ** 2
+    ratio = along / ops.pick(before > 0, before, 1.0)
+    factor = ops.pick(common, ops.min(ops.max(ratio, LEAST_FACTOR), LARGEST_FACTOR), 1.0)
+    noise = ops.max(noise_std, 0.0) ** 2
     change = stayed * (plant.g - factor * base_g)
     others = change.dot(change) / ops.max(count - ops.pick(common, 1.0, 0.0), 1.0)
-    others = ops.max(others - (1.0 + factor**2 / base_readings) * noise, 0.0 * others)
+    others = ops.max(others - (1.0 + factor**2 / base_readings) * noise, 0.0)
     change = (1.0 - stayed) * (plant.g - base_g)
     own = change.dot(change) / ops.max(base.shape[0] - count, 1.0) - NOISE_IN_MOVED * noise
     tells = plant.finite & (count > 0) & (own > 0)
-    return ops.pick(tells, ops.sqrt(others / ops.pick(tells, own, 1.0 + 0.0 * own)), FOREVER + 0.0 * own)
+    return ops.pick(tells, ops.sqrt(others / ops.pick(tells, own, 1.0)), FOREVER)

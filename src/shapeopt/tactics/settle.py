@@ -13,18 +13,16 @@ Hansen and Ostermeier 2001). eta is carried from stage to stage; within a stage 
 Departs from the paper: zeta = 1 - beta dissipates through the metric; the adaptation of eta.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import Board, Evidence, Offer, Plant, Spec, is_noisy
+from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, is_noisy
 from ..core.codes import Cause, Mode
 from ..dynamics.move import H_STEP, Move, Stepped
-from ..ops.random import uniform
 from .base import AbstractTactic, Step, bid, ends, found, goes_on
-from .hop import draw_number
 
 RETURN, SETTLE = range(2)
-STREAM = 11
 
 
 class SettleMemory(NamedTuple):
@@ -59,7 +57,7 @@ class Settle(AbstractTactic):
     shortest: float = 8.0
     sampled: float = 4.0  # readings a dimension that sampling must have
     sample_share: float = 0.35
-    again: float = 0.25  # probability of settling at the base once more instead of a hop
+    again: int = 4  # every so manieth escape is back to the base, to settle there once more
 
     name: ClassVar[str] = "settle"
     mode: ClassVar[Mode] = Mode.SETTLE
@@ -73,26 +71,27 @@ class Settle(AbstractTactic):
         return SettleMemory(ops.whole(RETURN), zeros(), zeros(), zero, first, zero + 1.0, zeros(), zero)
 
     def offer(self, ops: Any, memory: SettleMemory, board: Board) -> Offer:
-        u = uniform(ops, board.key, draw_number(board, STREAM), 1, board.base.dtype)[0]
-        due = ops.no(board.scored) | (u < self.again)
+        due = ops.no(board.scored) | (board.escapes % self.again == 0)
         return bid(ops, is_noisy(ops, board) & due, 4.0, cost=self.share * board.readings)
 
-    def open(self, ops: Any, memory: SettleMemory, board: Board, plant: Plant) -> SettleMemory:
+    def open(
+        self, ops: Any, memory: SettleMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
+    ) -> SettleMemory:
         d = plant.q.shape[0]
         samples = self.sample_share * board.readings >= self.sampled * d
         full = ops.pick(samples, self.share, self.long_share)
         sampled = board.cause == int(Cause.CONVERGED)  # the plant is at a mean that sampling led to
         near = (board.escapes == 0) | ops.no(board.fresh) | sampled
         share = ops.pick(near, full, self.hop_share)
-        length = ops.floor(ops.max(share * board.readings, self.shortest + 0.0 * board.readings))
-        zeros, zero = 0.0 * memory.moments, 0.0 * memory.steps
+        length = ops.floor(ops.max(share * board.readings, self.shortest))
+        zeros, zero = ops.xp.zeros_like(plant.q), ops.real(0.0, plant.q.dtype)
         opened = SettleMemory(
             ops.pick(board.fresh, ops.whole(SETTLE), ops.whole(RETURN)),
             zeros,
             zeros,
             zero,
             memory.step,
-            length + zero,
+            ops.real(length, plant.q.dtype),
             plant.q,
             plant.f,
         )
@@ -117,9 +116,9 @@ class Settle(AbstractTactic):
         path = (1.0 - rate) * memory.path + (rate * (2.0 - rate)) ** 0.5 * force
         square = path.dot(path) / (1.0 - (1.0 - rate) ** (2.0 * steps))
         change = (square - 1.0) / self.damping
-        limit = self.largest_change + 0.0 * change
+        limit = self.largest_change
         factor = xp.exp(ops.min(ops.max(change, -limit), limit))
-        grown = ops.min(memory.step * factor, self.largest_step + 0.0 * memory.step)
+        grown = ops.min(memory.step * factor, self.largest_step)
         step = ops.pick(steps > self.path_age, grown, memory.step)
         return memory._replace(moments=moments, path=path, steps=steps, step=step)
 
@@ -127,17 +126,17 @@ class Settle(AbstractTactic):
         """Root mean square of the force by coordinate, drawn to that of all; 1 where all forces are 0."""
         unbiased = moments / (1.0 - self.forget**steps)
         pooled = self.pooled * unbiased.mean() + (1.0 - self.pooled) * unbiased
-        return ops.xp.sqrt(ops.xp.where(pooled > 0, pooled, 1.0))
+        return ops.xp.sqrt(ops.where(pooled > 0, pooled, 1.0))
 
     def propose(
         self, ops: Any, memory: SettleMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[SettleMemory, Stepped, Any]:
-        one = 1.0 + 0.0 * memory.steps
+        one = 1.0
         left = ops.max(memory.length + 1.0 - memory.steps, one) / (memory.length + 1.0)
         eta = memory.step * left
         scale = self._force_scale(ops, memory.moments, ops.max(memory.steps, one))
         inverse = eta * (1.0 - self.beta) / H_STEP**2 / scale
-        zeta = ops.pick(memory.steps > 1, 1.0 - self.beta, 1.0) + 0.0 * one
+        zeta = ops.pick(memory.steps > 1, 1.0 - self.beta, 1.0)
         move = Move(board.base, memory.phase == RETURN, lambda v: inverse * v, zeta=zeta)
         return memory, step(move), goes_on(ops)
 

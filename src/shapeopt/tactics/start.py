@@ -1,9 +1,10 @@
 """The first reading of a run, at the start that was given."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import Board, Evidence, Offer, Plant, Spec
+from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, bid, ends, found, goes_on
@@ -29,7 +30,9 @@ class Start(AbstractTactic):
     def offer(self, ops: Any, memory: StartMemory, board: Board) -> Offer:
         return bid(ops, ops.flag(False), 0.0)
 
-    def open(self, ops: Any, memory: StartMemory, board: Board, plant: Plant) -> StartMemory:
+    def open(
+        self, ops: Any, memory: StartMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
+    ) -> StartMemory:
         return memory
 
     def observe(self, ops: Any, memory: StartMemory, board: Board, plant: Plant) -> tuple[StartMemory, Any]:

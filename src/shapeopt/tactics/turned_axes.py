@@ -13,6 +13,7 @@ a sum commute, and few others do.
 Departs from the paper: not in it; each reading is a placement.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,6 +23,7 @@ from ..core.board import (
     TURNED_SUM,
     UNTESTED,
     Board,
+    Draws,
     Evidence,
     Offer,
     Plant,
@@ -32,14 +34,11 @@ from ..core.board import (
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
-from ..ops.random import normal, uniform
 from .base import FOREVER, AbstractTactic, Step, bid, ends, found, goes_on
-from .hop import draw_number
 from .profiles import Sweep, lowest_place, sweep_reading, sweep_target
 from .separable_sum import SeparableSum, coupling_of, moved_half
 
 SURVEY, TEST, SWEEP, LOWEST = range(4)
-STREAM = 5
 PRELUDE = 6  # readings that compare two Hessians
 ASIDE = (1, 3, 4)  # of them, those at the second place
 IDLE_SWEEPS = 2  # in a row, after which the frame is given up
@@ -56,6 +55,8 @@ class TurnedAxesMemory(NamedTuple):
     aside_force: Any
     matrix: Any  # rows a_i of the frame; while the survey goes on, Hessians times vectors
     target: Any
+    move: Any  # of the turned coordinates, in the test
+    signs: Any  # which end a turned coordinate is swept to first
     coupling: Any
     sweep: Sweep
     sweeps: Any
@@ -92,7 +93,9 @@ class TurnedAxes(AbstractTactic):
         whole, matrix = ops.whole(0), ops.xp.zeros((d, d), dtype)
         sweep, eps = Sweep.blank(ops, d, dtype), ops.real(spec.eps, dtype)
         places = (zeros(), zeros(), zeros(), zeros())
-        return TurnedAxesMemory(whole, whole, *places, matrix, zeros(), zero, sweep, whole, whole, zero, eps)
+        return TurnedAxesMemory(
+            whole, whole, *places, matrix, zeros(), zeros(), zeros(), zero, sweep, whole, whole, zero, eps
+        )
 
     def offer(self, ops: Any, memory: TurnedAxesMemory, board: Board) -> Offer:
         d = board.base.shape[0]
@@ -105,31 +108,39 @@ class TurnedAxes(AbstractTactic):
         first = board.escapes == 0
         now = ops.pick(first, board.interrupted & (waits < 1.0), board.scored | ops.no(board.fresh))
         again = (board.structure == TURNED_SUM) & board.scored & (board.left > self.sums.room * length)
-        wake = ops.pick(may & first, ops.max(waits, 1.0 + 0.0 * waits), FOREVER + 0.0 * waits)
+        wake = ops.pick(may & first, ops.max(waits, 1.0), FOREVER)
         return bid(ops, (may & now) | again, 7.0, cost=needed)._replace(wake=wake)
 
     def _survey_length(self, d: int) -> int:
         """Readings of a survey that is not stopped, with its test."""
         return PRELUDE + d + 1
 
-    def open(self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant) -> TurnedAxesMemory:
+    def open(
+        self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
+    ) -> TurnedAxesMemory:
         return ops.cond(
             board.structure == TURNED_SUM,
-            lambda: self._sweeping(ops, memory, board),
-            lambda: self._surveying(ops, memory, board, plant),
+            lambda: self._sweeping(ops, memory._replace(signs=_signs(ops, draws().uniform)), board),
+            lambda: self._surveying(ops, memory, board, plant, draws()),
         )
 
-    def _surveying(self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant) -> TurnedAxesMemory:
+    def _surveying(
+        self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant, draws: Draws
+    ) -> TurnedAxesMemory:
         """A survey around a place between the plant and the middle of the box, and one aside."""
-        xp, d, dtype = ops.xp, plant.q.shape[0], plant.q.dtype
+        xp, (u, z) = ops.xp, draws
         lower, upper = searched(ops, board)
         middle = 0.5 * (lower + upper)
-        z = normal(ops, board.key, draw_number(board, STREAM), d, dtype)
+        free = xp.full_like(plant.q, 2.0 * REACH)  # turned coordinates have no bounds of their own
+        sums = self.sums
+        move = moved_half(ops, xp.zeros_like(z), z, u[3:], z, -free, free, sums.test_step, sums.test_spread)
         aside = xp.minimum(xp.maximum(plant.q + self.aside * z, lower), upper)
         return memory._replace(
             phase=ops.whole(SURVEY),
             point=plant.q + self.inward * (middle - plant.q),
             aside=aside + self.inward * (middle - aside),
+            move=move,
+            signs=_signs(ops, u),
         )
 
     def _sweeping(self, ops: Any, memory: TurnedAxesMemory, board: Board) -> TurnedAxesMemory:
@@ -140,9 +151,8 @@ class TurnedAxes(AbstractTactic):
         base, base_g, middle = A @ board.base, A @ board.base_g, A @ (0.5 * (lower + upper))
         wide = xp.minimum(abs(A) @ half, self.turned_reach * half.max())
         narrow = memory.sweeps % 2 == 1
-        u = uniform(ops, board.key, draw_number(board, STREAM + 1), base.shape[0], base.dtype)
-        reach = xp.where(narrow, self.narrow_reach, wide) * xp.where(u < 0.5, -1.0, 1.0).astype(base.dtype)
-        centre = xp.where(narrow, base, middle)
+        reach = memory.signs * ops.pick(narrow, xp.full_like(wide, self.narrow_reach), wide)
+        centre = ops.pick(narrow, base, middle)
         length = self.sums.length(ops, board.readings)
         sweep = Sweep.begin(ops, base, base_g, centre - reach, centre + reach, length)
         return memory._replace(phase=ops.whole(SWEEP), sweep=sweep, sweeps=memory.sweeps + 1)
@@ -181,16 +191,10 @@ class TurnedAxes(AbstractTactic):
             aside_force=ops.pick(read == 1, plant.g, memory.aside_force),
             matrix=matrix,
         )
-        return ops.when(last, lambda m: self._testing(ops, m, board), memory)
-
-    def _testing(self, ops: Any, memory: TurnedAxesMemory, board: Board) -> TurnedAxesMemory:
-        xp, d, dtype = ops.xp, memory.point.shape[0], memory.point.dtype
-        u = uniform(ops, board.key, draw_number(board, STREAM + 2), d, dtype)
-        z = normal(ops, board.key, draw_number(board, STREAM + 3), d, dtype)
-        free = xp.full_like(memory.point, 2.0 * REACH)  # turned coordinates have no bounds of their own
-        sums = self.sums
-        move = moved_half(ops, xp.zeros_like(z), z, u, z, -free, free, sums.test_step, sums.test_spread)
-        return memory._replace(phase=ops.whole(TEST), target=memory.point + move @ memory.matrix)
+        target = memory.point + memory.move @ matrix
+        return memory._replace(
+            phase=ops.pick(last, ops.whole(TEST), memory.phase), target=ops.pick(last, target, memory.target)
+        )
 
     def _is_aside(self, read: Any) -> Any:
         return (read == ASIDE[0]) | (read == ASIDE[1]) | (read == ASIDE[2])
@@ -206,7 +210,7 @@ class TurnedAxes(AbstractTactic):
     def _length(self, ops: Any, memory: TurnedAxesMemory) -> Any:
         """Length of that step, in lengths of what it leads along."""
         size = abs(self._along(ops, memory)).max()
-        return memory.eps ** (1 / 3) / ops.pick(size > 0, size, 1.0 + size)
+        return memory.eps ** (1 / 3) / ops.pick(size > 0, size, 1.0)
 
     def _is_refuted(self, ops: Any, memory: TurnedAxesMemory) -> Any:
         """Whether two Hessians are seen not to commute, or to be the same."""
@@ -217,7 +221,7 @@ class TurnedAxes(AbstractTactic):
     def _tested(self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant) -> TurnedAxesMemory:
         A = memory.matrix
         turned = plant._replace(q=A @ plant.q, g=A @ plant.g)
-        told = 2.0 + 0.0 * memory.coupling
+        told = 2.0
         coupling = coupling_of(ops, A @ memory.point, A @ memory.force, turned, board.noise_std, told)
         return self._sweeping(ops, memory._replace(coupling=coupling), board)
 
@@ -275,3 +279,7 @@ def _apart(ops: Any, one: Any, other: Any) -> Any:
     """The difference of two vectors as a share of both; not a number if both are 0, and so below nothing."""
     both = ops.norm(one) + ops.norm(other)
     return ops.norm(one - other) / ops.pick(both > 0, both, float("nan") + both)
+
+
+def _signs(ops: Any, u: Any) -> Any:
+    return ops.where(u[3:] < 0.5, -1.0, 1.0).astype(u.dtype)

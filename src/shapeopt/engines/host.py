@@ -1,0 +1,304 @@
+"""The host engine: a run stepped from Python in NumPy, with nothing compiled; state, best point and record."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.board import UNKNOWN, Spec
+from ..core.box import REACH, Box
+from ..core.codes import Cause, Mode, Status
+from ..core.event_log import EventLog
+from ..core.gradient_fit import fit_gradients
+from ..core.problem import Problem
+from ..core.reading import Reading
+from ..core.result import MODE_NAMES, Result, RunRecord, list_minima, make_result
+from ..dynamics.move import LEDGER_TERMS
+from ..ops import HOST
+from ..optimizer import Info, Optimizer, Policy, State
+from ..values_only import ValueReadings, ValueState
+
+POINTS_KEPT = 4_000_000  # numbers: beyond it the places of readings are not kept, so that memory stays O(d)
+
+
+class Row(NamedTuple):
+    """What is kept of a reading."""
+
+    value: float
+    best: float
+    calls: int
+    tactic: int
+    phase: int
+    cause: int
+    ledger: tuple[float, ...]
+
+
+class HostRun:
+    """A run of the optimizer under a budget: where to read next (`x`), and what was read (`tell`).
+
+    Several particles share the budget and the archive of basins; they are read in rounds, `x` first. Readings are
+    values with gradients, or values alone (`values_only`).
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        problem: Problem,
+        budget: int,
+        seed: int,
+        num_starts: int = 1,
+        port_allowance: float | None = None,
+        noise: float | None = None,
+        values_only: bool = False,
+        stages: bool = False,
+    ) -> None:
+        for name, value in (("budget", budget), ("num_starts", num_starts)):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
+        if port_allowance is not None and not (_is_number(port_allowance) and port_allowance >= 0):
+            raise ValueError(f"`port_allowance` must be a number that is not negative; got {port_allowance!r}.")
+        if noise is not None and not (_is_number(noise) and noise >= 0):
+            raise ValueError(f"`noise` must be None or a standard deviation of at least 0; got {noise!r}.")
+        self.problem, self.budget, self.seed, self.port_allowance = problem, int(budget), seed, port_allowance
+        self.policy = policy.told_of_noise() if noise else policy
+        self._noise_std = 0.0 if noise == 0 else UNKNOWN
+        self.particles = int(num_starts)
+        self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
+        self.keeps_stages = stages and self.keeps_points
+        self.judges_gradients = False  # whether `result.gradient_fit` is asked for
+        self.box = Box.around(problem.lower, problem.upper, problem.x0)
+        self.record = RunRecord()
+        self.calls, self.gradients = 0, 0
+        self.best_x, self.best = problem.x0, np.inf
+        self.start(values_only)
+
+    def start(self, values_only: bool) -> None:
+        """Begin, before the first reading, as a run whose readings are values alone or bring forces."""
+        problem, dtype = self.problem, self.problem.x0.dtype
+        self.values_only = values_only
+        self.optimizer = Optimizer(self.policy, Spec(problem.x0.size, dtype, values_only), self._noise_std)
+        self._values = ValueReadings(self.optimizer)
+        self._lower, self._upper = self.box.q_lower, self.box.q_upper
+        self._states: list[Any] = [self._begin(i) for i in range(self.particles)]
+        self._share_basins()
+        self._points = np.array([self._ask(i) for i in range(self.particles)])
+        self._told, self._next = 0, self._points.copy()
+        names = [(tactic.name, tactic.phases) for tactic in self.optimizer.tactics]
+        self._modes = np.array([int(tactic.mode) for tactic in self.optimizer.tactics])
+        self.log = EventLog(self._points.copy(), _writes, lambda x: x, problem.layout.restore, names)
+        self._shown = 0  # entries of the log that a callback has seen
+        self._rows: list[Row] = []
+        self._places: list[np.ndarray] = []
+        self._forces: list[np.ndarray] = []
+        self._first = self._points.copy()
+        self._last = (0, 0)
+        self._ended = False  # whether a stage ended since readings joined the record
+
+    def _begin(self, i: int) -> Any:
+        """Particle i: the first starts at x0, the others anywhere in the box."""
+        q = np.minimum(np.maximum(self.box.inward(self.problem.x0), self._lower), self._upper)
+        if i > 0:
+            share = np.random.default_rng([_unsigned(self.seed), i]).uniform(size=q.size)
+            lower, upper = np.maximum(self._lower, -REACH), np.minimum(self._upper, REACH)
+            q = (lower + share * (upper - lower)).astype(q.dtype)
+        words = np.random.SeedSequence([_unsigned(self.seed), i]).generate_state(2)
+        inner = self.optimizer.init(HOST, q, self._lower, self._upper, float(self.budget), words)
+        return self._values.init(HOST, inner) if self.values_only else inner
+
+    def _share_basins(self) -> None:
+        """One archive for all particles: the host writes its arrays in place."""
+        basins = self._state(0).board.basins
+        for i in range(1, self.particles):
+            state = self._states[i]
+            inner = self._state(i)
+            inner = inner._replace(board=inner.board._replace(basins=basins))
+            self._states[i] = state._replace(inner=inner) if isinstance(state, ValueState) else inner
+
+    def _state(self, i: int) -> State:
+        state = self._states[i]
+        return state.inner if isinstance(state, ValueState) else state
+
+    def _ask(self, i: int) -> np.ndarray:
+        if self.values_only:
+            return self._values.ask(HOST, self._states[i], self.box)
+        return self.box.outward(self._states[i].q)
+
+    @property
+    def left(self) -> int:
+        return self.budget - self.calls
+
+    @property
+    def mode(self) -> str:
+        """The mode of the stage in which the last reading was made."""
+        return MODE_NAMES[self._modes[self._last[0]]]
+
+    @property
+    def tactic(self) -> str:
+        """The tactic of that stage."""
+        return self.optimizer.names[self._last[0]]
+
+    @property
+    def x(self) -> np.ndarray:
+        """The point to read next."""
+        return self._points[self._told]
+
+    @property
+    def round(self) -> np.ndarray:
+        """The points that are still to be read in this round, `x` first; a row each."""
+        return self._points[self._told :]
+
+    def tell(self, reading: Reading, calls: int) -> None:
+        """Take in a reading at `x`, after which `calls` calls are spent in all; moves `x`."""
+        value, i = float(reading.value), self._told
+        self.saw(self.x, value if math.isfinite(value) else math.inf, calls)
+        self.gradients += not self.values_only
+        info = self._step(i, value, reading)
+        self._rows.append(Row(value, self.best, self.calls, *info))
+        self._last, self._ended = info[:2], self._ended or info[2] > 0
+        if self.keeps_points:
+            self._places.append(self._next[i].copy())
+            if self.judges_gradients:
+                self._forces.append(np.reshape(reading.gradient, -1))
+        self._told += 1
+        if self._told == self.particles:
+            self._told, self._points = 0, self._next.copy()
+
+    def _step(self, i: int, value: float, reading: Reading) -> tuple[int, int, int, tuple[float, ...]]:
+        """Tell particle i; every particle hears the whole round's cost, since they spend one budget."""
+        with np.errstate(all="ignore"):
+            if self.values_only:
+                state: Any = self._values.tell(HOST, self._states[i], value, self.box)
+                info = state.inner.info if state.complete else _waits(state.inner)
+            else:
+                force = np.asarray(reading.gradient) * self.box.scale
+                cost = self.particles * int(reading.cost)
+                state = self.optimizer.tell(HOST, self._states[i], value, force, cost)
+                info = state.info
+            self._states[i] = state
+            self._next[i] = self._ask(i)
+        return int(info.tactic), int(info.phase), int(info.cause), info.ledger
+
+    def saw(self, x: np.ndarray, value: float, calls: int) -> None:
+        """A value that was read, by the optimizer or outside its readings, after which `calls` calls are spent."""
+        self.calls = max(self.calls, calls)
+        if value < self.best:
+            self.best, self.best_x = value, x.copy()
+
+    def extend(self, budget: int) -> None:
+        """A larger budget."""
+        if budget < self.calls:
+            raise ValueError(f"`budget` must be at least the {self.calls} calls already spent; got {budget}.")
+        self.budget = int(budget)
+
+    def progress(self) -> Result:
+        """What a callback sees."""
+        x = self.problem.layout.restore(self.best_x)
+        return Result(x=x, fun=self.best, nfev=self.calls, mode=self.mode, tactic=self.tactic, budget=self.budget)
+
+    def new_events(self) -> list[Result]:
+        """The entries of the log since they were last asked for."""
+        if self._ended:
+            self._settle()
+        new = self.log.entries[self._shown :]
+        self._shown += len(new)
+        return new
+
+    def result(self, status: Status) -> Result:
+        self._settle()
+        restore = self.problem.layout.restore
+        minima = list_minima(self._state(0).board.basins, self.best_x, self.best, self.box, restore)
+        return make_result(
+            x=self.best_x,
+            fun=self.best,
+            calls=self.calls,
+            gradients=self.gradients,
+            record=self.record,
+            minima=minima,
+            log=self.log,
+            last=self._last,
+            allowance=self.port_allowance,
+            stages=self._stages() if self.keeps_stages else None,
+            points=self._read_points(),
+            gradient_fit=self._gradient_fit(),
+            status=status,
+            restore=restore,
+            tactics=self.optimizer.names,
+        )
+
+    def _settle(self) -> None:
+        """Whole rounds of readings join the record, and their events the log."""
+        count = len(self._rows) // self.particles * self.particles
+        if not count:
+            return
+        rows, self._rows = self._rows[:count], self._rows[count:]
+        values, bests, calls, tactics, phases, causes, ledgers = zip(*rows, strict=True)
+        kinds = np.array(tactics)
+        columns = {
+            "value": np.array(values, float),
+            "best": np.array(bests, float),
+            "calls": np.array(calls),
+            "tactic": kinds,
+            "phase": np.array(phases),
+            "mode": self._modes[kinds],
+            "cause": np.array(causes),
+        }
+        columns |= dict(zip(LEDGER_TERMS, np.array(ledgers, float).T, strict=True))
+        if self.keeps_points:
+            places, self._places = self._places[:count], self._places[count:]
+            columns["next_x"] = np.array(places)
+            columns["anchor"] = columns["next_x"]
+        self.record.extend(**columns)
+        self.log.extend(columns)
+        self._ended = False
+
+    def _read_points(self) -> np.ndarray | None:
+        """Where each reading was made, in rows of flat vectors."""
+        if "next_x" not in self.record:
+            return None
+        return np.concatenate([self._first, self.record.column("next_x")])[: -self.particles]
+
+    def _gradient_fit(self) -> Result | None:
+        """Whether the gradients read are those of the values; None where nobody asked or too little is known."""
+        points, values = self._read_points(), self.record.column("value")
+        if points is None or not self._forces:
+            return None
+        return fit_gradients(points, values, np.array(self._forces)[: len(values)], self.particles)
+
+    def _stages(self) -> list[Result]:
+        """What shaped each stage: the anchor of an escape, which dominates; nothing in the other modes."""
+        modes, calls = self.record.column("mode").astype(int), self.record.column("calls").astype(int)
+        begun = np.flatnonzero(self.record.column("cause").astype(int))
+        begun = begun[begun + self.particles < len(modes)]
+        anchors = self.record.column("next_x")
+        return [
+            Result(
+                call=int(calls[i]),
+                mode=MODE_NAMES[modes[i + self.particles]],
+                q_bar=anchors[i],
+                kappa=float(modes[i + self.particles] == Mode.ESCAPE),
+                memory=[],
+                barrier=[],
+                scale=self.box.scale,
+            )
+            for i in begun.tolist()
+        ]
+
+
+def _writes(modes: np.ndarray, causes: np.ndarray) -> np.ndarray:
+    """Which ends of stages write memory: those of basins, unless they are resumed or nothing finite was read."""
+    paused = (modes == Mode.REFINE) & (causes == Cause.CLOCK)
+    return (modes != Mode.ESCAPE) & ~paused & (causes != Cause.NONFINITE)
+
+
+def _waits(inner: State) -> Info:
+    """The info of a value that completed no reading: nothing moved."""
+    return Info(inner.active, inner.phase, 0, (0.0,) * len(LEDGER_TERMS))
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool) and not math.isnan(x)
+
+
+def _unsigned(seed: int) -> int:
+    """A seed as a number that is not negative."""
+    return int(seed) % 2**64
