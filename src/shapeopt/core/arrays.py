@@ -1,6 +1,7 @@
 """Whether an array is NumPy's or JAX's, found out without importing JAX: who holds a JAX array has imported it."""
 
 import sys
+from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +25,12 @@ def is_jax(x: Any) -> bool:
 def is_tracer(x: Any) -> bool:
     """Whether x is known only inside a JAX transformation."""
     return is_jax(x) and isinstance(x, loaded_jax().core.Tracer)
+
+
+def double_precision() -> Any:
+    """A context in which JAX, if it is loaded, keeps 64 bits."""
+    jax = loaded_jax()
+    return nullcontext() if jax is None else jax.enable_x64(True)
 
 
 def namespace(*arrays: Any) -> ModuleType:
