@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import Bounds
 
+from ..core.arrays import double_precision, is_jax, namespace
+from ..core.tree import flatten
 from ..oracles import SCHEMES, FiniteDifferences
 
 
@@ -23,14 +23,19 @@ class Part(NamedTuple):
 class Constraints:
     """All constraints as one vector c(x) with lower <= c <= upper.
 
-    On the host values are remembered, so that judging what a round has read costs no evaluation;
-    `evaluations` counts those that were made, differences included.
+    Values at NumPy points are remembered, so that judging what a round has read costs no evaluation; `evaluations`
+    counts those that were made, differences included. `with_jax` says that every part computes with JAX (a linear one
+    computes with either), so that all may be traced.
     """
 
     def __init__(self, parts: Sequence[Part], x0: np.ndarray, box: Bounds) -> None:
         self.parts, self.box, self.evaluations = parts, box, 0
         self._known: dict[bytes, np.ndarray] = {}
-        sizes = [_vector(part.values(x0.copy())).size for part in parts]
+        answers = [part.values(x0.copy()) for part in parts]
+        self.with_jax = all(
+            isinstance(part.values, _Linear) or _of_jax(answer) for part, answer in zip(parts, answers, strict=True)
+        )
+        sizes = [_vector(answer).size for answer in answers]
         self.lower = np.concatenate([_wide(part.lower, n) for part, n in zip(parts, sizes, strict=True)])
         self.upper = np.concatenate([_wide(part.upper, n) for part, n in zip(parts, sizes, strict=True)])
 
@@ -45,21 +50,22 @@ class Constraints:
         return hash(tuple(part.values for part in self.parts))
 
     def __call__(self, x: Any) -> Any:
-        """c(x): JAX's if x is and every part computes with JAX, else NumPy's."""
+        """c(x): a JAX array if x is one and every part computes with JAX, else a NumPy array."""
         if isinstance(x, np.ndarray):
             return self._on_host(x)
         answers = [part.values(x) for part in self.parts]
         self.evaluations += 1
-        leaves = jax.tree.leaves(answers)
-        if all(isinstance(leaf, jax.Array) for leaf in leaves):
-            return jnp.concatenate([leaf.reshape(-1).astype(x.dtype) for leaf in leaves])
+        if _of_jax(answers):
+            xp: Any = namespace(x)
+            return xp.concatenate([leaf.reshape(-1).astype(x.dtype) for leaf in flatten(answers)[0]])
         return np.concatenate([_vector(answer) for answer in answers])
 
     def _on_host(self, x: np.ndarray) -> np.ndarray:
         key = x.tobytes()
         if key not in self._known:
             self.evaluations += 1
-            self._known[key] = np.concatenate([_vector(part.values(x.copy())) for part in self.parts])
+            with double_precision():
+                self._known[key] = np.concatenate([_vector(part.values(x.copy())) for part in self.parts])
         return self._known[key]
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
@@ -129,7 +135,14 @@ class _Linear:
         return hash(self.matrix.tobytes())
 
     def __call__(self, x: Any) -> Any:
-        return jnp.asarray(self.matrix, x.dtype) @ x if isinstance(x, jax.Array) else self.matrix @ x
+        xp: Any = namespace(x)
+        return xp.asarray(self.matrix, x.dtype) @ x if is_jax(x) else self.matrix @ x
+
+
+def _of_jax(answer: Any) -> bool:
+    """Whether an answer consists of JAX arrays."""
+    leaves = flatten(answer)[0]
+    return bool(leaves) and all(map(is_jax, leaves))
 
 
 def _vector(answer: Any) -> np.ndarray:
