@@ -1,12 +1,13 @@
 """SciPy's constraints (dictionaries, linear, nonlinear) as one vector with an interval for each entry."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds
 
-from ..core.arrays import double_precision, is_jax, namespace
+from ..core.arrays import double_precision, is_jax, loaded_jax, namespace
 from ..core.tree import flatten
 from ..oracles import SCHEMES, FiniteDifferences
 
@@ -24,20 +25,29 @@ class Constraints:
     """All constraints as one vector c(x) with lower <= c <= upper.
 
     Values at NumPy points are remembered, so that judging what a round has read costs no evaluation; `evaluations`
-    counts those that were made, differences included. `with_jax` says that every part computes with JAX (a linear one
-    computes with either), so that all may be traced.
+    counts those that were made, differences included.
     """
 
     def __init__(self, parts: Sequence[Part], x0: np.ndarray, box: Bounds) -> None:
         self.parts, self.box, self.evaluations = parts, box, 0
         self._known: dict[bytes, np.ndarray] = {}
-        answers = [part.values(x0.copy()) for part in parts]
-        self.with_jax = all(
-            isinstance(part.values, _Linear) or _of_jax(answer) for part, answer in zip(parts, answers, strict=True)
-        )
-        sizes = [_vector(answer).size for answer in answers]
+        self._x0 = x0
+        sizes = [_vector(part.values(x0.copy())).size for part in parts]
         self.lower = np.concatenate([_wide(part.lower, n) for part, n in zip(parts, sizes, strict=True)])
         self.upper = np.concatenate([_wide(part.upper, n) for part, n in zip(parts, sizes, strict=True)])
+
+    @functools.cached_property
+    def with_jax(self) -> bool:
+        """Whether every part answers a JAX array with JAX arrays, so that all may be traced; JAX must be loaded.
+
+        The evaluation that shows it is not counted.
+        """
+        try:
+            with double_precision():
+                x = loaded_jax().device_put(self._x0)
+                return all(_of_jax(part.values(x)) for part in self.parts)
+        except Exception:  # one that takes NumPy arrays only
+            return False
 
     def __eq__(self, other: object) -> bool:
         """Whether the same functions are held in the same intervals: compiled code is then shared."""
