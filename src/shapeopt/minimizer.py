@@ -22,7 +22,6 @@ from .oracles import (
     JournalError,
     Rows,
     fetch_round,
-    traced_pair,
 )
 from .policy import AbstractPolicy, find_policy
 from .run import STRETCH, Run, prefer_prompt_dispatch
@@ -204,6 +203,8 @@ def _drive(
     called = isinstance(host.fun, TimedFunction) or isinstance(jac, str)  # with NumPy arrays, and never compiled
     layout = run.problem.layout
     if not called and _attempt(lambda: host.first_reading(run.x), host, on_error):
+        from .oracles import traced_pair
+
         pair = traced_pair(fun, jac, layout, run.x.dtype)
         if _attempt(lambda: host.read_traced(run.x, pair), host, on_error):
             if host.journal is None:
