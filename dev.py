@@ -34,6 +34,8 @@ COMPILE = [
     "--extra",
     "dev",
     "--extra",
+    "jax",
+    "--extra",
     "report",
     "--extra",
     "peers",

@@ -123,7 +123,7 @@ def test_the_import_rule_tells_right_from_wrong(room, line, allowed):
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
 def test_every_third_party_import_of_the_package_is_declared(path):
-    assert third_party(path) <= declared("report", "peers", "torch", "distributed", "optuna", "nevergrad")
+    assert third_party(path) <= declared("jax", "report", "peers", "torch", "distributed", "optuna", "nevergrad")
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=relative)

@@ -39,7 +39,7 @@ def test_a_module_is_imported_by_a_statement_and_is_the_attribute(name):
 @pytest.mark.parametrize("statement", ["import shapeopt.{0}", "import shapeopt; shapeopt.{0}"])
 def test_without_the_package_the_error_says_what_to_install(name, statement):
     done = fresh(f"{ABSENT.format(name)}\n{statement.format(name)}")
-    assert f"shapeopt.{name} needs {name}; install shapeopt[{name}]." in done.stderr
+    assert f'shapeopt.{name} needs {name}; pip install "shapeopt[{name}]"' in done.stderr
 
 
 def test_importing_the_package_is_clean_and_imports_none_of_them():

@@ -51,10 +51,12 @@ def dev(tmp_path, monkeypatch):
 
 
 def requirements(*extras: str) -> list[str]:
-    return [*PROJECT["dependencies"], *(line for extra in extras for line in PROJECT["optional-dependencies"][extra])]
+    """What the project and its extras ask for, apart from the project itself with another extra."""
+    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in PROJECT["optional-dependencies"][extra])]
+    return [line for line in lines if Requirement(line).name != PROJECT["name"]]
 
 
-@pytest.mark.parametrize("line", requirements("dev", "report", "peers", "distributed"))
+@pytest.mark.parametrize("line", requirements("dev", "jax", "report", "peers", "distributed"))
 def test_the_lock_pins_a_version_that_pyproject_allows(line):
     wanted = Requirement(line)
     assert PINS[canonicalize_name(wanted.name)] in wanted.specifier
@@ -77,9 +79,14 @@ def test_every_pin_of_a_lock_has_a_hash(text, pins):
     assert all("--hash=sha256:" in entry for entry in entries)
 
 
+def test_the_core_needs_neither_jax_nor_what_is_built_on_it():
+    needed = {canonicalize_name(Requirement(line).name) for line in requirements()}
+    assert needed == {"numpy", "scipy", "safetensors", "tyro", "rich"}
+
+
 def test_the_lock_leaves_heavy_extras_out():
     heavy = {canonicalize_name(Requirement(line).name) for line in requirements("torch", "nevergrad", "docs")}
-    pinned = requirements("dev", "report", "peers", "distributed")
+    pinned = requirements("dev", "jax", "report", "peers", "distributed")
     heavy -= {canonicalize_name(Requirement(line).name) for line in pinned}
     assert heavy and not heavy & set(PINS)
 

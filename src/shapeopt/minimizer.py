@@ -13,7 +13,7 @@ from .core import Reading, Status
 from .core.fingerprint import describe, digest, environment
 from .core.problem import read_problem
 from .core.result import Result
-from .objective import host_oracle, traceable_oracle, traces, vectorised_rows
+from .objective import host_oracle, traceable_oracle, vectorised_rows
 from .oracles import (
     AbstractOracle,
     FiniteDifferences,
@@ -21,7 +21,6 @@ from .oracles import (
     Journal,
     JournalError,
     Rows,
-    compiled_pair,
     fetch_round,
 )
 from .policy import AbstractPolicy, find_policy
@@ -200,16 +199,17 @@ def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise
 def _drive(
     fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]
 ) -> Status:
-    """Learn from the first reading whether the objective traces; then the compiled or the stepped loop."""
+    """Learn from the first reading whether the objective computes with JAX; then the compiled or the stepped loop."""
     called = isinstance(host.fun, TimedFunction) or isinstance(jac, str)  # with NumPy arrays, and never compiled
-    traceable = not called and _attempt(lambda: host.first_reading(run.x), host, on_error)
-    if traceable and host.calls < run.budget:
-        oracle = traceable_oracle(fun, jac, run.problem.layout)
-        if _attempt(lambda: host.compiles(run.x, lambda: traces(oracle, run)), host, on_error):
+    layout = run.problem.layout
+    if not called and _attempt(lambda: host.first_reading(run.x), host, on_error):
+        from .oracles import traced_pair
+
+        pair = traced_pair(fun, jac, layout, run.x.dtype)
+        if _attempt(lambda: host.read_traced(run.x, pair), host, on_error):
             if host.journal is None:
-                return _stretch(run, oracle, host.calls, callback)
-            host.replace(compiled_pair(oracle, run.x.dtype))  # call by call, since each is to be kept
-            rows = []
+                return _stretch(run, traceable_oracle(fun, jac, layout), host.calls, callback)
+            rows = []  # call by call, since each is to be kept
     return _step(run, host, callback, on_error, rows)
 
 

@@ -1,8 +1,9 @@
 """`import shapeopt.nevergrad`: what `shapeopt.adapters.nevergrad` has."""
 
-from .adapters.extras import extra
+from .core.extras import require
 
-with extra("nevergrad"):
-    from .adapters.nevergrad import Shape
+require("nevergrad", "shapeopt.nevergrad")
+
+from .adapters.nevergrad import Shape  # noqa: E402
 
 __all__ = ["Shape"]

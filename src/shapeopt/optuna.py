@@ -1,8 +1,9 @@
 """`import shapeopt.optuna`: what `shapeopt.adapters.optuna` has."""
 
-from .adapters.extras import extra
+from .core.extras import require
 
-with extra("optuna"):
-    from .adapters.optuna import ShapeSampler
+require("optuna", "shapeopt.optuna")
+
+from .adapters.optuna import ShapeSampler  # noqa: E402
 
 __all__ = ["ShapeSampler"]

@@ -1,8 +1,9 @@
 """`import shapeopt.torch`: what `shapeopt.adapters.torch` has."""
 
-from .adapters.extras import extra
+from .core.extras import require
 
-with extra("torch"):
-    from .adapters.torch import Shape, minimize
+require("torch", "shapeopt.torch")
+
+from .adapters.torch import Shape, minimize  # noqa: E402
 
 __all__ = ["Shape", "minimize"]

@@ -1,5 +1,6 @@
 """Constraints in all of SciPy's forms: met, counted from one budget, and the violation told."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import BFGS, SR1, Bounds, LinearConstraint, NonlinearConstraint, minimize, rosen, rosen_der
@@ -56,7 +57,7 @@ def test_documented_corner_is_compiled_where_all_of_it_computes_with_jax():
 
     def fun(x):
         asked.append(1)
-        return (x[0] - 1) ** 2 + (x[1] - 2.5) ** 2
+        return jnp.square(x[0] - 1) + (x[1] - 2.5) ** 2
 
     result = minimize(fun, (2, 0), method=scipy_method, bounds=((0, None), (0, None)), constraints=CORNER)
     np.testing.assert_allclose(result.x, [1.4, 1.7], atol=1e-6)

@@ -151,7 +151,7 @@ def test_a_jax_objective_is_compiled_through_scipy():
 
     def bowl(x):
         asked.append(1)
-        return jnp.sum((x - 0.5) ** 2), 2 * (x - 0.5)
+        return jnp.sum((x - 0.5) ** 2), 2 * (jnp.asarray(x) - 0.5)
 
     result = minimize(bowl, X0, jac=True, method=scipy_method, options={"budget": 100})
     assert result.nfev == 100 and len(asked) < 10 and result.fun < 1e-12

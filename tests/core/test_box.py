@@ -1,5 +1,6 @@
 """The box and its affine map."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from hypothesis import given
@@ -35,3 +36,38 @@ def test_open_sides_are_centred_on_the_start_and_not_clipped():
     box = Box.around(np.array([-np.inf, 0.0]), np.array([np.inf, np.inf]), np.array([3.0, 2.0]))
     np.testing.assert_array_equal(box.inward(jnp.asarray([3.0, 2.0])), 0.0)
     assert box.q_lower[0] == -np.inf and np.isfinite(box.q_lower[1]) and np.isinf(box.q_upper).all()
+
+
+def test_numpy_arrays_stay_numpy_and_jax_arrays_and_tracers_compute_with_jax():
+    box = Box.around(np.array([0.0, -3.0], np.float32), np.array([10.0, 1.0], np.float32))
+    x = np.array([2.5, 0.5], np.float32)
+    for part in (*box, box.q_lower, box.q_upper, box.inward(x), box.outward(x)):
+        assert type(part) is np.ndarray and part.dtype == np.float32
+    assert isinstance(box.inward(jnp.asarray(x)), jax.Array)
+    compiled = jax.jit(lambda box, x: (box.inward(x), box.outward(x), box.q_lower))(box, x)
+    for one, other in zip(compiled, (box.inward(x), box.outward(x), box.q_lower), strict=True):
+        assert isinstance(one, jax.Array) and one.dtype == np.float32
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_a_start_known_only_inside_compiled_code_centres_the_open_sides():
+    def centred(x0):
+        return Box.around(np.full(2, -np.inf), np.full(2, np.inf), x0)
+
+    for one, other in zip(jax.jit(centred)(np.array([3.0, -20.0])), centred(np.array([3.0, -20.0])), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_coordinate_without_width_is_zero_inside_and_its_bound_outside():
+    box = Box.around(np.array([2.0, 0.0]), np.array([2.0, 1.0]))
+    assert box.q_lower[0] == box.q_upper[0] == box.inward(np.array([2.0, 0.3]))[0] == 0.0
+    assert box.outward(np.array([4.0, 0.0]))[0] == 2.0
+
+
+def test_a_box_of_denormal_width_keeps_its_bounds():
+    tiny = np.nextafter(0.0, 1.0)
+    for upper in (tiny, 3 * tiny, 1000 * tiny):
+        box = Box.around(np.zeros(1), np.array([upper]))
+        for q in (-REACH, 0.0, REACH):
+            assert 0.0 <= box.outward(np.array([q]))[0] <= upper
+        assert np.isfinite(box.inward(np.array([upper]))).all()

@@ -1,5 +1,6 @@
 """Host oracles: an independent counter agrees, limits hold, strangers' functions are never traced."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapeopt.oracles import BudgetExhausted, HostDifferences, HostOracle, probe_traceable
+from shapeopt.core.problem import read_problem
+from shapeopt.oracles import BudgetExhausted, HostDifferences, HostOracle, traced_pair
 
 
 class Counted:
@@ -26,6 +28,7 @@ def sphere(x):
 
 
 X = np.array([1.0, -2.0, 0.5])
+LAYOUT = read_problem(X, None, np.random.default_rng(0)).layout
 SCHEMES = [HostDifferences(), HostDifferences(directions=2), HostDifferences(directions=1, include_value=False)]
 
 
@@ -196,30 +199,127 @@ def test_wrong_use_names_the_argument_and_the_value(make, message):
 
 
 @pytest.mark.parametrize(
-    "answer, traceable",
+    "answer, jac, traceable",
     [
-        (lambda x: jnp.sum(x**2), True),
-        (lambda x: (x**2).sum(), True),
-        (lambda x: (jnp.sum(x**2), 2 * x), True),
-        (lambda x: (jnp.sum(x**2), np.asarray(2 * x)), False),
-        (lambda x: np.sum(np.asarray(x) ** 2), False),
-        (lambda x: float(jnp.sum(x**2)), False),
-        (lambda x: None, False),
+        (lambda x: jnp.sum(x**2), None, True),
+        (lambda x: (x**2).sum(), None, False),
+        (lambda x: (jnp.sum(x**2), 2 * jnp.asarray(x)), True, True),
+        (lambda x: (jnp.sum(x**2), 2 * x), True, False),
+        (lambda x: jnp.sum(x**2), lambda x: 2 * jnp.asarray(x), True),
+        (lambda x: jnp.sum(x**2), lambda x: 2 * x, False),
+        (lambda x: np.sum(np.asarray(x) ** 2), None, False),
+        (lambda x: float(jnp.sum(x**2)), None, False),
     ],
 )
-def test_traceability_is_learned_from_one_call_that_is_not_a_trace(answer, traceable):
+def test_traceability_is_learned_from_one_call_with_a_numpy_array(answer, jac, traceable):
     fun = Counted(answer)
-    assert probe_traceable(fun, X)[0] is traceable
+    oracle = HostOracle(fun, X, jac)
+    assert oracle.first_reading(X) is traceable
     (x,) = fun.seen
-    assert isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)
-    assert x.dtype == X.dtype
+    assert type(x) is np.ndarray and x.dtype == X.dtype and oracle.calls == 1
 
 
-def test_the_probe_keeps_double_precision_where_the_caller_has_not_asked_for_it():
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_jax_computes_in_the_precision_of_x_where_the_caller_has_not_asked_for_it(dtype):
+    seen = []
+
+    def fun(x):
+        value = jnp.sum(jnp.sin(x) / 3)
+        seen.append(value.dtype)
+        return value if len(seen) == 1 or isinstance(x, jax.core.Tracer) else float(value)
+
+    x = X.astype(dtype)
     with jax.enable_x64(False):
-        fun = Counted(lambda x: x.sum())
-        assert probe_traceable(fun, X)[1].dtype == np.float64
-        assert probe_traceable(fun, X.astype(np.float32))[1].dtype == np.float32
+        oracle = HostOracle(fun, x)
+        oracle.first_reading(x)
+        oracle.read_traced(x, traced_pair(fun, None, LAYOUT, dtype))
+        reading = oracle.read(x)
+    assert set(seen) == {np.dtype(dtype)} and reading.gradient.dtype == reading.value.dtype == dtype
+    np.testing.assert_allclose(reading.gradient, np.cos(x) / 3, rtol=4 * np.finfo(dtype).eps)
+
+
+def test_a_value_and_its_gradient_at_one_place_are_one_call():
+    fun = Counted(lambda x: jnp.sum(x**2))
+    oracle = HostOracle(fun, X, limit=2)
+    assert oracle.first_reading(X) and oracle.read_traced(X, traced_pair(fun, None, LAYOUT, X.dtype))
+    reading = oracle.read(X)
+    assert (oracle.calls, int(reading.cost), float(reading.value)) == (1, 1, sphere(X))
+    np.testing.assert_array_equal(reading.gradient, 2 * X)
+    second = oracle.read(2 * X)
+    assert (oracle.calls, int(second.cost), float(second.value)) == (2, 1, sphere(2 * X))
+    assert type(second.gradient) is np.ndarray and second.gradient.flags.writeable
+    assert not oracle.fits(X) and oracle.best_value == sphere(X)
+
+
+@pytest.mark.parametrize("jac", [True, lambda x: 3 * jnp.asarray(x)])
+def test_the_users_own_gradient_is_kept_and_not_differentiated(jac):
+    fun = (lambda x: (jnp.sum(x**2), 3 * jnp.asarray(x))) if jac is True else lambda x: jnp.sum(x**2)
+    oracle = HostOracle(fun, X, jac)
+    assert oracle.first_reading(X) and oracle.read_traced(X, traced_pair(fun, jac, LAYOUT, X.dtype))
+    for n, x in enumerate((X, 2 * X), start=1):
+        np.testing.assert_array_equal(oracle.read(x).gradient, 3 * x)
+        assert oracle.calls == n
+
+
+def test_the_traced_pair_of_a_structure_is_flat():
+    start = {"b": np.ones((1, 2)), "a": np.array([3.0])}
+    problem = read_problem(start, None, np.random.default_rng(0))
+    pair = traced_pair(lambda t: jnp.sum(t["a"]) ** 2 + jnp.sum(t["b"]), None, problem.layout, problem.x0.dtype)
+    value, gradient = pair(problem.x0)
+    assert value == 11.0 and gradient.tolist() == [6.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: jnp.sum(x**2) if x[0] > 0 else jnp.sum(x),
+        lambda x: jnp.asarray(np.sum(np.asarray(x) ** 2)),
+        lambda x: jnp.sum(jnp.asarray(x[x > -9]) ** 2),
+        lambda x: jnp.sum(jnp.asarray(x.tolist()) ** 2),
+    ],
+    ids=["branches", "NumPy inside", "mask", "method of NumPy"],
+)
+def test_an_objective_that_cannot_be_traced_is_read_by_values_and_the_attempt_is_a_call(fun):
+    counted = Counted(fun)
+    oracle = HostOracle(counted, X)
+    assert oracle.first_reading(X) and not oracle.read_traced(X, traced_pair(counted, None, LAYOUT, X.dtype))
+    assert oracle.calls == len(counted.seen) == 2 and isinstance(counted.seen[1], jax.core.Tracer)
+    reading = oracle.read(X)
+    assert oracle.calls == len(counted.seen) == 2 + 6
+    assert float(reading.value) == sphere(X)
+    np.testing.assert_allclose(reading.gradient, 2 * X, atol=1e-8)
+
+
+def test_a_trace_that_could_not_be_paid_is_not_tried():
+    fun = Counted(lambda x: jnp.sum(x**2))
+    oracle = HostOracle(fun, X, limit=1)
+    assert oracle.first_reading(X) and not oracle.read_traced(X, traced_pair(fun, None, LAYOUT, X.dtype))
+    assert oracle.calls == len(fun.seen) == 1
+
+
+def test_a_value_of_an_objective_that_imported_jax_in_its_first_call_gives_way_to_the_exact_one():
+    def fun(x):
+        value = jnp.sum(jnp.sin(x) / 3)
+        return value if isinstance(value, jax.core.Tracer) else jnp.asarray(float(np.float32(value)))
+
+    oracle = HostOracle(fun, X)
+    assert oracle.first_reading(X) and oracle.read_traced(X, traced_pair(fun, None, LAYOUT, X.dtype))
+    reading = oracle.read(X)
+    assert float(reading.value) == oracle.best_value == pytest.approx(np.sum(np.sin(X) / 3), rel=1e-15)
+
+
+def test_equal_objectives_share_compiled_code(caplog):
+    class Shifted(eqx.Module):
+        by: jax.Array
+
+        def __call__(self, x):
+            return jnp.sum((x - self.by) ** 2)
+
+    first = traced_pair(Shifted(jnp.asarray(1.0)), None, LAYOUT, X.dtype)(X)[0]
+    with jax.log_compiles(True), caplog.at_level("WARNING"):
+        second = traced_pair(Shifted(jnp.asarray(2.0)), None, LAYOUT, X.dtype)(X)[0]
+    assert first == sphere(X - 1) and second == sphere(X - 2)
+    assert not [record for record in caplog.records if "Finished XLA compilation" in record.message]
 
 
 @pytest.mark.parametrize("jac, cost", [(None, 7), (lambda x: 2 * x, 1)])
@@ -245,32 +345,42 @@ def test_a_first_reading_elsewhere_is_not_mistaken_for_this_one():
     assert oracle.calls == 2
 
 
-def test_an_objective_that_cannot_take_a_jax_array_is_asked_again_with_numpy_and_both_are_counted():
+@pytest.mark.parametrize("answer", [float, jnp.asarray])
+def test_an_objective_that_cannot_take_a_numpy_array_is_asked_again_with_jax_and_both_are_counted(answer):
+    fun = Counted(lambda x: answer(jnp.sum(x.at[0].add(1.0) ** 2)))
+    oracle = HostOracle(fun, X)
+    assert oracle.first_reading(X) is (answer is not float)
+    assert oracle.calls == len(fun.seen) == 2
+    assert isinstance(fun.seen[0], np.ndarray) and isinstance(fun.seen[1], jax.Array)
+    with jax.enable_x64(False):
+        assert int(oracle.read(X).cost) == oracle.calls == len(fun.seen) == 2 + 6
+    assert all(isinstance(x, jax.Array) and x.dtype == X.dtype for x in fun.seen[1:])
+
+
+def test_an_objective_that_writes_into_its_argument_is_asked_once():
     def in_place(x):
         x[0] += 1
         return sphere(x)
 
     fun = Counted(in_place)
     oracle = HostOracle(fun, X)
-    assert oracle.first_reading(X) is False
-    assert oracle.calls == len(fun.seen) == 2
-    assert isinstance(fun.seen[1], np.ndarray)
-    assert int(oracle.read(X).cost) == oracle.calls == 2 + 6
-
-
-def test_a_single_call_is_made_with_numpy_since_no_second_one_could_follow():
-    def in_place(x):
-        x[0] += 1
-        return sphere(x)
-
-    oracle = HostOracle(in_place, X, limit=1)
-    assert oracle.first_reading(X) is False and oracle.calls == 1
+    assert oracle.first_reading(X) is False and oracle.calls == len(fun.seen) == 1
     assert oracle.best_value == sphere(X + np.eye(3)[0])
+
+
+def test_an_objective_that_fails_either_way_shows_its_first_failure():
+    def fall(x):
+        raise TypeError(f"not for {type(x).__name__}")
+
+    oracle = HostOracle(fall, X)
+    with pytest.raises(TypeError, match="not for ndarray"):
+        oracle.first_reading(X)
+    assert oracle.calls == 2
 
 
 def test_at_the_limit_an_exception_passes_instead_of_a_second_call():
     def fall(x):
-        raise TypeError("not a JAX array's fault")
+        raise TypeError("no fault of the array's")
 
     oracle = HostOracle(fall, X, limit=1)
     with pytest.raises(TypeError, match="fault"):

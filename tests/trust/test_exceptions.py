@@ -6,12 +6,12 @@ import sys
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from trust_objectives import HOST, START, THROWN, Counted, branching, ripples, value, writing
+from trust_objectives import HOST, START, THROWN, Counted, branching, placing, ripples, value, writing
 
 import shapeopt
 
 BUDGET = 20
-VALUES = {"pair": value, "two functions": value, "values": value, "branching": branching, "writing": value}
+VALUES = {"pair": value, "two functions": value, "values": value, "branching": branching, "writing": writing}
 
 
 def minimize(fun, jac, **settings):
@@ -34,8 +34,8 @@ def test_thrown_at_each_call_it_passes_with_the_best_so_far_and_no_further_call(
         assert caught.value is thrown and counted.calls == at
         partial = thrown.shapeopt_result
         seen = [truth(np.array(x)) for x in counted.points[: at - 1] if isinstance(x, np.ndarray)]
-        if kind == "writing":  # its first call failed on a JAX array, and was made again
-            seen = [writing(np.array(x)) for x in counted.points[1 : at - 1]]
+        if kind == "placing":  # its first call failed on a NumPy array, and was made again
+            seen = [placing(jnp.asarray(x)) for x in counted.points[1 : at - 1]]
         assert partial.nfev == at and not partial.success
         assert partial.fun == (min(seen) if seen else np.inf)
 
@@ -60,7 +60,7 @@ def test_a_compiled_run_keeps_its_result_when_the_callback_throws():
 
 def test_an_objective_that_cannot_be_traced_for_a_reason_of_its_own_keeps_its_first_value():
     def fun(x):
-        if not isinstance(x, jnp.ndarray) or type(x).__name__ != "ArrayImpl":
+        if not isinstance(x, np.ndarray):
             raise LookupError("no tracers here")
         return jnp.sum(x * x)
 

@@ -38,6 +38,11 @@ def writing(x):
     return value(x)
 
 
+def placing(x):
+    """Can't take a NumPy array, and can't be traced."""
+    return value(x.at[0].add(1.0))
+
+
 class Counted:
     """A function that counts its calls and keeps its points; what `spoil` says of the call's number is raised, or is
     the answer where it is no exception."""
@@ -75,4 +80,5 @@ HOST = {
     "differences": (value, "2-point"),
     "branching": (branching, None),
     "writing": (writing, None),
+    "placing": (placing, None),
 }

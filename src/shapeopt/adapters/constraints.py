@@ -1,13 +1,14 @@
 """SciPy's constraints (dictionaries, linear, nonlinear) as one vector with an interval for each entry."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import Bounds
 
+from ..core.arrays import double_precision, is_jax, loaded_jax, namespace
+from ..core.tree import flatten
 from ..oracles import SCHEMES, FiniteDifferences
 
 
@@ -23,16 +24,30 @@ class Part(NamedTuple):
 class Constraints:
     """All constraints as one vector c(x) with lower <= c <= upper.
 
-    On the host values are remembered, so that judging what a round has read costs no evaluation;
-    `evaluations` counts those that were made, differences included.
+    Values at NumPy points are remembered, so that judging what a round has read costs no evaluation; `evaluations`
+    counts those that were made, differences included.
     """
 
     def __init__(self, parts: Sequence[Part], x0: np.ndarray, box: Bounds) -> None:
         self.parts, self.box, self.evaluations = parts, box, 0
         self._known: dict[bytes, np.ndarray] = {}
+        self._x0 = x0
         sizes = [_vector(part.values(x0.copy())).size for part in parts]
         self.lower = np.concatenate([_wide(part.lower, n) for part, n in zip(parts, sizes, strict=True)])
         self.upper = np.concatenate([_wide(part.upper, n) for part, n in zip(parts, sizes, strict=True)])
+
+    @functools.cached_property
+    def with_jax(self) -> bool:
+        """Whether every part answers a JAX array with JAX arrays, so that all may be traced; JAX must be loaded.
+
+        The evaluation that shows it is not counted.
+        """
+        try:
+            with double_precision():
+                x = loaded_jax().device_put(self._x0)
+                return all(_of_jax(part.values(x)) for part in self.parts)
+        except Exception:  # one that takes NumPy arrays only
+            return False
 
     def __eq__(self, other: object) -> bool:
         """Whether the same functions are held in the same intervals: compiled code is then shared."""
@@ -45,21 +60,22 @@ class Constraints:
         return hash(tuple(part.values for part in self.parts))
 
     def __call__(self, x: Any) -> Any:
-        """c(x): JAX's if x is and every part computes with JAX, else NumPy's."""
+        """c(x): a JAX array if x is one and every part computes with JAX, else a NumPy array."""
         if isinstance(x, np.ndarray):
             return self._on_host(x)
         answers = [part.values(x) for part in self.parts]
         self.evaluations += 1
-        leaves = jax.tree.leaves(answers)
-        if all(isinstance(leaf, jax.Array) for leaf in leaves):
-            return jnp.concatenate([leaf.reshape(-1).astype(x.dtype) for leaf in leaves])
+        if _of_jax(answers):
+            xp: Any = namespace(x)
+            return xp.concatenate([leaf.reshape(-1).astype(x.dtype) for leaf in flatten(answers)[0]])
         return np.concatenate([_vector(answer) for answer in answers])
 
     def _on_host(self, x: np.ndarray) -> np.ndarray:
         key = x.tobytes()
         if key not in self._known:
             self.evaluations += 1
-            self._known[key] = np.concatenate([_vector(part.values(x.copy())) for part in self.parts])
+            with double_precision():
+                self._known[key] = np.concatenate([_vector(part.values(x.copy())) for part in self.parts])
         return self._known[key]
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
@@ -129,7 +145,14 @@ class _Linear:
         return hash(self.matrix.tobytes())
 
     def __call__(self, x: Any) -> Any:
-        return jnp.asarray(self.matrix, x.dtype) @ x if isinstance(x, jax.Array) else self.matrix @ x
+        xp: Any = namespace(x)
+        return xp.asarray(self.matrix, x.dtype) @ x if is_jax(x) else self.matrix @ x
+
+
+def _of_jax(answer: Any) -> bool:
+    """Whether an answer consists of JAX arrays."""
+    leaves = flatten(answer)[0]
+    return bool(leaves) and all(map(is_jax, leaves))
 
 
 def _vector(answer: Any) -> np.ndarray:

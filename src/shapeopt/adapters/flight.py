@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..asktell import Shape
+if TYPE_CHECKING:
+    from ..asktell import Shape
 
 
 class Flight:
@@ -15,7 +16,7 @@ class Flight:
     A budget that is spent grows by what is asked beyond it.
     """
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: "Shape") -> None:
         self.shape = shape
         self._flying: dict[Hashable, np.ndarray] = {}
         self._lock = threading.Lock()

@@ -2,16 +2,17 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import OptimizeWarning
 
 from ..core import Status
 from ..core.result import Result
-from ..minimizer import minimize
-from ..policy import AbstractPolicy
 from .scipy_forms import read_bounds, unwrapped, with_arguments
+
+if TYPE_CHECKING:
+    from ..policy import AbstractPolicy
 
 READINGS_PER_HOP = 20  # about what L-BFGS-B reads in a basin of the benchmark's families
 UNDERSTOOD = ("args", "jac", "bounds")  # of `minimizer_kwargs`
@@ -36,7 +37,7 @@ def basinhopping(
     rng: Any = None,
     *,
     budget: int | None = None,
-    policy: str | AbstractPolicy = "universal",
+    policy: "str | AbstractPolicy" = "universal",
 ) -> Result:
     """SciPy's call, SHAPE's search: ends when `niter` basins were left, or earlier with the budget.
 
@@ -51,6 +52,8 @@ def basinhopping(
         rng: a seed or a `numpy.random.Generator`.
         budget: the hard cap on calls; None: 20 readings for each basin.
     """
+    from ..minimizer import minimize
+
     walk = {"T": T != 1.0, "stepsize": stepsize != 0.5, "take_step": take_step is not None}
     walk |= {"accept_test": accept_test is not None, "interval": interval != 50}
     unused = [name for name, given in walk.items() if given]

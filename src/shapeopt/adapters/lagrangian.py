@@ -1,15 +1,15 @@
 """Constraints by an augmented Lagrangian around the front door (Hestenes 1969, Powell 1969, Rockafellar 1974)."""
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import Bounds
 
 from ..core import Status
+from ..core.arrays import is_jax, loaded_jax, namespace
 from ..core.codes import STATUS_MESSAGES
 from ..core.result import Result
 from .constraints import Constraints, read_constraints
@@ -27,34 +27,41 @@ NEARBY = "2-point"  # gradients of later rounds where the first one read values 
 WIDER = 4.0  # half-width of a later round's box, in lengths of the last round's move
 
 
-class Lagrangian(eqx.Module):
+@dataclass(frozen=True, eq=False)
+class Lagrangian:
     """The augmented Lagrangian, with s = c(x) + multipliers / penalty:
 
         L(x) = f(x) + penalty / 2 |s - clip(s, lower, upper)|^2
 
     Its least point, as multipliers <- penalty (s - clip(s)), goes to the constrained one; an equality is an interval
-    without width. Multipliers and penalty are arrays of the module, so rounds share compiled code. Where `paired`,
-    `fun` returns (value, gradient), and so does this.
+    without width. Where `paired`, `fun` returns (value, gradient), and so does this. It answers with a JAX array where
+    the objective and all constraints compute with JAX, so that it is traced; as JAX knows it for a pytree with the
+    arrays `multipliers` and `penalty`, rounds share compiled code.
     """
 
     fun: Callable[..., Any]
-    paired: bool = eqx.field(static=True)
-    constraints: Constraints = eqx.field(static=True)
-    multipliers: jax.Array
-    penalty: jax.Array
+    paired: bool
+    constraints: Constraints
+    multipliers: Any
+    penalty: Any
 
     @staticmethod
     def of(fun: Any, paired: bool, constraints: Constraints, multipliers: Any, penalty: float) -> "Lagrangian":
-        with jax.enable_x64(True):
-            arrays = jax.device_put(np.asarray(multipliers, float)), jax.device_put(np.asarray(penalty, float))
+        if loaded_jax() is not None:
+            _register()
+        arrays = np.asarray(multipliers, float), np.asarray(penalty, float)
         return Lagrangian(fun, paired, constraints, *arrays)
 
     def __call__(self, x: Any) -> Any:
         if not self.paired:
             value, c = self.fun(x), self.constraints(x)
-            jaxlike = isinstance(value, jax.Array) and isinstance(c, jax.Array)
-            excess, penalty = self._excess(c, jnp) if jaxlike else self._excess(np.asarray(c), np)
-            return (value if jaxlike else np.asarray(value)) + 0.5 * penalty * (excess**2).sum()
+            if is_jax(value) and self.constraints.with_jax:
+                xp = namespace(value)
+                value, c = xp.asarray(value), xp.asarray(c, value.dtype)
+            else:
+                xp, value, c = np, np.asarray(value), np.asarray(c)
+            excess, penalty = self._excess(c, xp)
+            return value + 0.5 * penalty * (excess**2).sum()
         x = np.asarray(x)
         value, gradient = self.fun(x)
         excess, penalty = self._excess(self.constraints(x), np)
@@ -78,6 +85,13 @@ class Lagrangian(eqx.Module):
         """f where L is `value`."""
         excess, penalty = self._excess(c, np)
         return float(value - 0.5 * penalty * excess @ excess)
+
+
+@functools.cache
+def _register() -> None:
+    """Make `Lagrangian` a pytree of JAX."""
+    data, meta = ["fun", "multipliers", "penalty"], ["paired", "constraints"]
+    loaded_jax().tree_util.register_dataclass(Lagrangian, data_fields=data, meta_fields=meta)
 
 
 class Round(NamedTuple):

@@ -7,7 +7,6 @@ import numpy as np
 from nevergrad.optimization.base import Optimizer
 from nevergrad.optimization.base import errors as ng_errors
 
-from ..asktell import Shape as AskTell
 from .flight import Flight
 
 BUDGET = 500  # where nevergrad was told none
@@ -29,6 +28,8 @@ class Shape(Optimizer):
 
     def _internal_ask_candidate(self) -> Any:
         if self._flight is None:
+            from ..asktell import Shape as AskTell
+
             seed = int(self._rng.randint(2**31))
             starts = min(self.num_workers, self.budget or BUDGET)
             settings: dict[str, Any] = {"budget": self.budget or BUDGET, "num_starts": starts, "seed": seed}

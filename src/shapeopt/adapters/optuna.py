@@ -1,7 +1,7 @@
 """`shapeopt.optuna.ShapeSampler`: SHAPE's value-only search as an Optuna sampler."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
@@ -10,9 +10,10 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from ..asktell import Shape
-from ..policy import AbstractPolicy
 from .flight import Flight
+
+if TYPE_CHECKING:
+    from ..policy import AbstractPolicy
 
 
 class ShapeSampler(BaseSampler):
@@ -28,7 +29,7 @@ class ShapeSampler(BaseSampler):
         self,
         budget: int = 500,
         *,
-        policy: str | AbstractPolicy = "universal",
+        policy: "str | AbstractPolicy" = "universal",
         num_starts: int = 1,
         seed: int = 0,
     ) -> None:
@@ -72,6 +73,8 @@ class ShapeSampler(BaseSampler):
 
     def _begin(self, study: Study) -> Flight:
         """A run that starts at the best trial so far, whose value it need not ask for."""
+        from ..asktell import Shape
+
         best, space = study.best_trial, self._space.items()
         lower, upper = np.array([_sides(one) for _, one in space]).T
         x0 = np.array([_inward(one, best.params[name]) for name, one in space])

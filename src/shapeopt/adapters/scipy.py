@@ -3,17 +3,18 @@
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import OptimizeWarning
 
 from ..core import Status
 from ..core.result import Result
-from ..minimizer import minimize
-from ..policy import AbstractPolicy
 from .lagrangian import minimize_constrained
 from .scipy_forms import read_bounds, read_callback, unwrapped, with_arguments
+
+if TYPE_CHECKING:
+    from ..policy import AbstractPolicy
 
 LEAST_READINGS = 50  # before which `tol` ends nothing
 SETTLED = "The best value fell by no more than `tol` in the second half of the calls; the best point seen is returned."
@@ -33,7 +34,7 @@ def scipy_method(
     tol: float | None = None,
     budget: int = 500,
     noise: float | None = None,
-    policy: str | AbstractPolicy = "universal",
+    policy: "str | AbstractPolicy" = "universal",
     num_starts: int = 1,
     seed: int = 0,
     disp: bool = False,
@@ -51,6 +52,8 @@ def scipy_method(
         budget, noise, policy, num_starts, seed: as `shapeopt.minimize` has them; given in SciPy's `options`.
         disp: print how it ended.
     """
+    from ..minimizer import minimize
+
     if unknown:
         names = ", ".join(unknown)
         warnings.warn(f"Unknown solver options: {names}. A run is ruled by `budget`.", OptimizeWarning, stacklevel=3)

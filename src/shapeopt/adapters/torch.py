@@ -1,22 +1,18 @@
 """`shapeopt.torch`: an optimizer for PyTorch's parameters, and `minimize` for its functions."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 import torch
 
-from .. import minimizer
 from ..core import Box
 from ..core.problem import read_problem
 from ..core.result import Result
-from ..dynamics import SemiImplicitStep
 from ..oracles import BudgetExhausted
-from ..policy import AbstractPolicy, cast_policy, find_policy
-from ..rollout import Stepper, compiled_start
-from ..run import prefer_prompt_dispatch
-from ..shape import ShapeOptimizer
+
+if TYPE_CHECKING:
+    from ..policy import AbstractPolicy
 
 
 class Shape(torch.optim.Optimizer):
@@ -37,12 +33,20 @@ class Shape(torch.optim.Optimizer):
         *,
         bounds: tuple[float | None, float | None] | None = None,
         budget: int = 500,
-        policy: str | AbstractPolicy = "universal",
+        policy: "str | AbstractPolicy" = "universal",
         noise: float | None = None,
         seed: int = 0,
     ) -> None:
         if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
             raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
+        import jax
+
+        from ..dynamics import SemiImplicitStep
+        from ..policy import cast_policy, find_policy
+        from ..rollout import Stepper, compiled_start
+        from ..run import prefer_prompt_dispatch
+        from ..shape import ShapeOptimizer
+
         self._stepper: Stepper | None = None
         super().__init__(params, {"bounds": bounds})
         prefer_prompt_dispatch()
@@ -91,6 +95,8 @@ class Shape(torch.optim.Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """All that another process needs to go on; tensors and numbers alone."""
+        import jax
+
         assert self._stepper is not None
         with self._precision():
             leaves = [torch.from_numpy(_signed(leaf).copy()) for leaf in jax.tree.leaves(self._stepper.state)]
@@ -100,6 +106,10 @@ class Shape(torch.optim.Optimizer):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where a `state_dict` was made: same parameters, bounds, policy and seed; moves the parameters there."""
+        import jax
+
+        from ..rollout import Stepper
+
         assert self._stepper is not None
         state = state_dict["state"]
         with self._precision():
@@ -152,6 +162,8 @@ class Shape(torch.optim.Optimizer):
         return np.concatenate(sides[0]), np.concatenate(sides[1])
 
     def _precision(self) -> Any:
+        import jax
+
         return jax.enable_x64(self._dtype == np.float64)
 
 
@@ -162,7 +174,7 @@ def minimize(
     bounds: Any = None,
     budget: int = 500,
     noise: float | None = None,
-    policy: str | AbstractPolicy = "universal",
+    policy: "str | AbstractPolicy" = "universal",
     num_starts: int = 1,
     seed: int = 0,
     callback: Callable[[Result], Any] | None = None,
@@ -171,6 +183,7 @@ def minimize(
 
     `fun` sees tensors of x0's shape, dtype and device; so are `x` in the result and in its minima.
     """
+    from .. import minimizer
 
     def tensor(x: Any) -> torch.Tensor:
         return torch.tensor(np.asarray(x), dtype=x0.dtype, device=x0.device)

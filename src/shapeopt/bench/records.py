@@ -13,7 +13,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ..core.fingerprint import installed
+from ..core.fingerprint import versions
 from .cells import Cell, Protocol
 from .curves import Curves
 from .metrics import HitRule, Quantity
@@ -22,7 +22,6 @@ FORMAT = "shapeopt-bench-1"
 MAX_BYTES = 2**30
 ARRAYS = tuple(field.name for field in fields(Curves) if "ndarray" in str(field.type))
 NUMBERS = tuple(field.name for field in fields(Curves) if field.name not in ARRAYS)
-VERSIONS = ("shapeopt", "jax", "numpy", "scipy", "optax", "cma", "nlopt")
 
 
 class RecordError(ValueError):
@@ -148,8 +147,3 @@ def _small(array: np.ndarray) -> np.ndarray:
 
 def _wide(array: np.ndarray) -> np.ndarray:
     return array.astype(float) if array.dtype.kind == "f" else array
-
-
-def versions() -> dict[str, str]:
-    """The installed versions of what a result may depend on."""
-    return installed(VERSIONS)

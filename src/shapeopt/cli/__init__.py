@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from ..core.extras import MissingExtra
 from .bench import Bench
 from .completion import Completion
 from .demo import Demo
@@ -74,7 +75,7 @@ def _main(words: list[str]) -> int:
 def _run(command: Any) -> int:
     try:
         return command.run()
-    except UsageError as error:
+    except (UsageError, MissingExtra) as error:
         print(f"shapeopt: error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from ..core.extras import require
 from .bench_tables import Compare, Plot, Table
 from .environment import keep_compiled_code
 from .errors import UsageError, did_you_mean
@@ -183,4 +184,5 @@ class Bench:
     )
 
     def run(self) -> int:
+        require("jax", "shapeopt bench")
         return self.command.run()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.extras import require
 from .environment import keep_compiled_code
 from .errors import UsageError
 from .progress import make_display
@@ -28,6 +29,7 @@ class Demo:
     """Print the gaps of both, seed by seed, as JSON."""
 
     def run(self) -> int:
+        require("jax", "shapeopt demo")
         if self.runs < 1:
             raise UsageError(f"--runs must be at least 1; got {self.runs}.")
         if self.seed < 0:

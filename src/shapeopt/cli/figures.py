@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from ..core.extras import require
 from .environment import keep_compiled_code
 from .errors import UsageError
 from .record import print_json
@@ -33,6 +34,7 @@ class Figures:
     """Print the figure's path as JSON; all else goes to the standard error."""
 
     def run(self) -> int:
+        require("jax", "shapeopt figures")
         keep_compiled_code()
         try:
             from ..plots.figures import FIGURES

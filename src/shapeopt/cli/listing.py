@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.extras import require
 from .environment import keep_compiled_code
 
 WIDE = 110  # columns of a terminal that has room for what each family is
@@ -24,6 +25,7 @@ class List:
     """Print JSON."""
 
     def run(self) -> int:
+        require("jax", "shapeopt list")
         keep_compiled_code()
         families, policies, methods, protocols = list_families(), list_policies(), list_methods(), list_protocols()
         if self.json:

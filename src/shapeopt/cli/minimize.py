@@ -143,7 +143,7 @@ class Minimize:
         return 1 if outcome.error is not None else 130 if outcome.interrupted else 0 if result.success else 1
 
     def _write(self, objective: Objective, outcome: "Outcome") -> None:
-        from ..bench.records import versions
+        from ..core.fingerprint import versions
         from ..report import write_run_report
         from .report import subject_of
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.extras import require
 from .errors import UsageError, did_you_mean, raised_here
 from .interrupt import Interrupt
 
@@ -180,6 +181,7 @@ def make_task(
     x0: Sequence[float] = (),
 ) -> Objective:
     """A task of the family `name` and its start, both drawn from `seed`; `x0` replaces the start."""
+    require("jax", f"the family {name!r}")
     import jax
     import numpy as np
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from ..core.extras import require
 from .environment import keep_compiled_code, one_thread_for_small_matrices
 from .errors import UsageError
 from .record import print_json
@@ -43,6 +44,7 @@ class Report:
         return 0
 
     def _bench(self, folder: Path) -> Path:
+        require("jax", "the report of a comparison")
         from ..bench.records import RecordError, load_records
         from ..report.bench_page import write_bench_report
 

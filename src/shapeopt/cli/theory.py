@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from ..core.extras import require
 from .environment import keep_compiled_code
 from .errors import UsageError
 from .record import print_json
@@ -32,6 +33,7 @@ class Theory:
     """Print every statement, and whether it held, as JSON."""
 
     def run(self) -> int:
+        require("jax", "shapeopt theory")
         if self.runs < 4:
             raise UsageError(f"--runs must be at least 4; got {self.runs}.")
         if not self.policies:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from ..core.extras import require
 from .environment import keep_compiled_code
 from .errors import UsageError, did_you_mean, raised_here
 from .interrupt import Interrupt
@@ -76,6 +77,7 @@ class Train:
     """No progress."""
 
     def run(self) -> int:
+        require("jax", "shapeopt train")
         number, processes = self._place()
         keep_compiled_code()
         from ..training.parallel import LostProcessError, join

@@ -1,11 +1,17 @@
-"""Types that every room shares."""
+"""Types that every room shares. Those that need JAX load when they are first used."""
+
+from typing import TYPE_CHECKING
 
 from .box import REACH, Box
 from .codes import STATUS_MESSAGES, Cause, Mode, Status
-from .compiling import compiler_options
-from .contract import AbstractOptimizer, Reading
-from .gated import when
-from .rows import is_row, put_row
+from .lazy import lazy_names
+from .reading import Reading
+
+if TYPE_CHECKING:
+    from .compiling import compiler_options
+    from .contract import AbstractOptimizer
+    from .gated import when
+    from .rows import is_row, put_row
 
 __all__ = [
     "REACH",
@@ -21,3 +27,14 @@ __all__ = [
     "put_row",
     "when",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "AbstractOptimizer": "contract",
+        "compiler_options": "compiling",
+        "is_row": "rows",
+        "put_row": "rows",
+        "when": "gated",
+    },
+)

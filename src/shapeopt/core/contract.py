@@ -1,20 +1,12 @@
-"""The one contract: what an oracle answers, and what every optimizer obeys."""
+"""The contract that every compiled optimizer obeys."""
 
 import abc
-from typing import NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from .box import Box
-
-
-class Reading(NamedTuple):
-    """What a reading brought: the value, the force estimate g~(q) (eq. oracle_generic_force), its cost in calls."""
-
-    value: Float[Array, ""]
-    gradient: Float[Array, " d"]
-    cost: Int[Array, ""]
+from .reading import Reading
 
 
 class AbstractOptimizer(eqx.Module):

@@ -12,12 +12,18 @@ from typing import Any
 import numpy as np
 
 PACKAGES = ("shapeopt", "jax", "jaxlib", "numpy")
+RECORDED = ("shapeopt", "jax", "numpy", "scipy", "optax", "cma", "nlopt")
 
 
 @functools.cache
 def environment() -> dict[str, str]:
     """The kind of machine, and the installed versions that the numbers of a run may depend on."""
     return {"machine": platform.machine()} | installed(PACKAGES)
+
+
+def versions() -> dict[str, str]:
+    """The installed versions of what a recorded result may depend on."""
+    return installed(RECORDED)
 
 
 def installed(packages: Iterable[str]) -> dict[str, str]:

@@ -4,18 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
+
+from .tree import LEAF, Structure, flatten, restore
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a flat vector of n numbers looks to the objective: an array of some shape, or a pytree of arrays.
+    """How a flat vector of n numbers looks to the objective: an array of some shape, or a tree of arrays.
 
     Hashable, so that equal problems share their compiled code.
     """
 
-    treedef: Any
+    structure: Structure
     shapes: tuple[tuple[int, ...], ...]
 
     @property
@@ -25,7 +26,7 @@ class Layout:
     @property
     def flat(self) -> bool:
         """Whether the objective sees the flat vector itself."""
-        return self.treedef == jax.tree.structure(0) and len(self.shapes[0]) == 1
+        return self.structure == LEAF and len(self.shapes[0]) == 1
 
     def restore(self, x: Any) -> Any:
         """The user's structure, from a flat NumPy or JAX vector."""
@@ -34,20 +35,21 @@ class Layout:
             size = int(np.prod(shape))
             leaves.append(x[start : start + size].reshape(shape))
             start += size
-        return jax.tree.unflatten(self.treedef, leaves)
+        return restore(self.structure, leaves)
 
     def flatten(self, tree: Any, name: str) -> np.ndarray:
         """A tree of this layout, or an array that broadcasts to its single leaf, as a flat vector."""
-        if len(self.shapes) == 1 and self.treedef == jax.tree.structure(0):
+        if self.structure == LEAF:
             try:
                 return np.broadcast_to(np.asarray(tree, float), self.shapes[0]).ravel()
             except (TypeError, ValueError):
                 raise ValueError(f"`{name}` must be numbers of shape {self.shapes[0]}; got {tree!r}.") from None
-        if np.ndim(tree) == 0 and not isinstance(tree, dict):
+        if np.isscalar(tree) or getattr(tree, "ndim", None) == 0:
             return np.full(self.size, float(tree))
-        if jax.tree.structure(tree) != self.treedef:
-            raise ValueError(f"`{name}` must have the structure of `x0`; got {jax.tree.structure(tree)}.")
-        parts = zip(jax.tree.leaves(tree), self.shapes, strict=True)
+        leaves, structure = flatten(tree)
+        if structure != self.structure:
+            raise ValueError(f"`{name}` must have the structure of `x0`; got {structure}.")
+        parts = zip(leaves, self.shapes, strict=True)
         return np.concatenate([np.broadcast_to(np.asarray(leaf, float), shape).ravel() for leaf, shape in parts])
 
 
@@ -67,7 +69,7 @@ def read_problem(x0: Any, bounds: Any, rng: np.random.Generator) -> Problem:
         lower, upper = _read_sides(bounds)
         if lower.ndim != 1 or lower.size == 0:
             raise ValueError("`x0` is None, so `bounds` must say how many coordinates there are; got scalars or None.")
-        layout, dtype, start = Layout(jax.tree.structure(0), (lower.shape,)), np.dtype(np.float64), None
+        layout, dtype, start = Layout(LEAF, (lower.shape,)), np.dtype(np.float64), None
     else:
         layout, start, dtype = _read_start(x0)
         lower, upper = _flat_sides(bounds, layout)
@@ -86,14 +88,15 @@ def read_problem(x0: Any, bounds: Any, rng: np.random.Generator) -> Problem:
 
 def _read_start(x0: Any) -> tuple[Layout, np.ndarray, np.dtype]:
     tree = x0 if _is_tree(x0) else np.asarray(x0)
-    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+    found, structure = flatten(tree)
+    leaves = [np.asarray(leaf) for leaf in found]
     if not leaves or not sum(leaf.size for leaf in leaves):
         raise ValueError(f"`x0` must hold at least one number; got {x0!r}.")
     if any(not (np.issubdtype(leaf.dtype, np.floating) or np.issubdtype(leaf.dtype, np.integer)) for leaf in leaves):
         raise ValueError(f"`x0` must hold real numbers; got dtype {[str(leaf.dtype) for leaf in leaves]}.")
     small = all(leaf.dtype in (np.float32, np.float16) for leaf in leaves)
     dtype = np.dtype(np.float32 if small else np.float64)
-    layout = Layout(jax.tree.structure(tree), tuple(leaf.shape or (1,) for leaf in leaves))
+    layout = Layout(structure, tuple(leaf.shape or (1,) for leaf in leaves))
     start = np.concatenate([leaf.ravel().astype(dtype) for leaf in leaves])
     if not np.isfinite(start).all():
         i = int(np.argmax(~np.isfinite(start)))

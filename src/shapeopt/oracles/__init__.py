@@ -1,17 +1,26 @@
-"""Oracles: the only things that know the objective. They answer readings, and they count."""
+"""Oracles: the only things that know the objective. They answer readings, and they count.
 
-from .base import AbstractOracle, Objective, OracleState
+Those of host objectives need NumPy alone; the traceable ones need JAX, and load when they are first used.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazy_names
 from .batched import Rows, fetch_round
-from .exact import AdjointOracle, ExactOracle
 from .finite_differences import SCHEMES, FiniteDifferences
-from .host import BudgetExhausted, HostOracle, probe_traceable
+from .host import BudgetExhausted, HostOracle, Untraceable
 from .host_differences import HostDifferences
 from .journal import Journal, JournalError
-from .minibatch import MinibatchOracle
-from .noise import AbstractNoise, AdditiveNoise, HeavyTailedNoise, MultiplicativeNoise, NoisyOracle
-from .reader import Reader, compiled_pair
-from .table import ORACLES
-from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
+
+if TYPE_CHECKING:
+    from .base import AbstractOracle, Objective, OracleState
+    from .exact import AdjointOracle, ExactOracle
+    from .minibatch import MinibatchOracle
+    from .noise import AbstractNoise, AdditiveNoise, HeavyTailedNoise, MultiplicativeNoise, NoisyOracle
+    from .reader import Reader
+    from .table import ORACLES
+    from .traced import traced_pair
+    from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
 
 __all__ = [
     "ORACLES",
@@ -36,8 +45,30 @@ __all__ = [
     "OracleState",
     "Reader",
     "Rows",
+    "Untraceable",
     "ValueOnlyOracle",
-    "compiled_pair",
     "fetch_round",
-    "probe_traceable",
+    "traced_pair",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "ORACLES": "table",
+        "AbstractNoise": "noise",
+        "AbstractOracle": "base",
+        "AdditiveNoise": "noise",
+        "AdjointOracle": "exact",
+        "CoordinateDifferenceOracle": "value_only",
+        "ExactOracle": "exact",
+        "HeavyTailedNoise": "noise",
+        "MinibatchOracle": "minibatch",
+        "MultiplicativeNoise": "noise",
+        "NoisyOracle": "noise",
+        "Objective": "base",
+        "OracleState": "base",
+        "Reader": "reader",
+        "ValueOnlyOracle": "value_only",
+        "traced_pair": "traced",
+    },
+)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 
+from ..core.arrays import is_jax
 from .host import HostOracle
 from .host_differences import HostDifferences
 
@@ -50,7 +50,7 @@ class Rows:
         """An answer for each point."""
         answer = self.fun(points)
         parts = answer if isinstance(answer, tuple) else (answer,)
-        arrays = [part if isinstance(part, jax.Array) else np.asarray(part) for part in parts]
+        arrays = [part if is_jax(part) else np.asarray(part) for part in parts]
         for part in arrays:
             if part.ndim == 0 or len(part) != len(points):
                 raise ValueError(f"`fun` must answer {len(points)} points with as many rows; got shape {part.shape}.")

@@ -3,34 +3,37 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+
+from ..core.arrays import is_tracer
 
 
 def require(name: str, value: Any, holds: Callable[[Any], Any], wanted: str) -> None:
     """Raise unless `holds(value)` everywhere; a value that is known only inside a trace is taken on trust."""
-    if not isinstance(value, jax.core.Tracer) and not np.all(holds(np.asarray(value))):
+    if not is_tracer(value) and not np.all(holds(np.asarray(value))):
         raise ValueError(f"`{name}` must be {wanted}; got {value}.")
 
 
 def require_bounds(lower: Any, upper: Any) -> None:
     """Raise unless lower <= upper everywhere (NaN is refused too)."""
-    if not isinstance(lower, jax.core.Tracer) and not isinstance(upper, jax.core.Tracer):
+    if not is_tracer(lower) and not is_tracer(upper):
         require("lower", lower, lambda side: side <= np.asarray(upper), f"at most `upper` = {upper}")
 
 
-def real_scalar(value: Any, name: str, dtype: Any) -> Float[Array, ""]:
-    """The answer of a traceable objective as a scalar of `dtype`; one element in any shape counts as a scalar."""
+def real_scalar(value: Any, name: str, dtype: Any) -> Any:
+    """The answer of a traceable objective as a JAX scalar of `dtype`; one element in any shape counts as a scalar."""
+    import jax.numpy as jnp
+
     array = _real_array(value, name, "a real scalar", jnp.asarray)
     if array.size != 1:
         raise ValueError(f"`{name}` must return a real scalar; got shape {array.shape}.")
     return array.reshape(()).astype(dtype)
 
 
-def real_gradient(gradient: Any, name: str, like: Float[Array, " d"]) -> Float[Array, " d"]:
+def real_gradient(gradient: Any, name: str, like: Any) -> Any:
     """The gradient that a traceable objective answered, with the shape and dtype of the point it was asked at."""
+    import jax.numpy as jnp
+
     array = _real_array(gradient, name, f"a real gradient of shape {like.shape}", jnp.asarray)
     if array.shape != like.shape:
         raise ValueError(f"`{name}` must return a gradient of shape {like.shape}; got shape {array.shape}.")
@@ -70,10 +73,14 @@ def _real_array(value: Any, name: str, wanted: str, as_array: Callable[[Any], An
         array = as_array(value)
     except (TypeError, ValueError) as error:  # ragged, or not made of numbers
         raise ValueError(f"`{name}` must return {wanted}; got {_short(value)}.") from error
-    real = array.dtype.kind in "fiub" or jnp.issubdtype(array.dtype, jnp.floating)  # the latter knows bfloat16
-    if not real:
+    if array.dtype.kind not in "fiub" and not _is_short_float(array.dtype):
         raise ValueError(f"`{name}` must return {wanted}; got dtype {array.dtype}: {_short(value)}.")
     return array
+
+
+def _is_short_float(dtype: Any) -> bool:
+    """Whether it is one of JAX's further floating types, such as bfloat16."""
+    return dtype.type.__module__.partition(".")[0] == "ml_dtypes" and "float" in dtype.name
 
 
 def _short(value: Any) -> str:

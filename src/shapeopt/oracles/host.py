@@ -4,10 +4,11 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from ..core import Reading
+from ..core.arrays import double_precision, is_jax, loaded_jax
+from ..core.tree import flatten
 from .checks import host_gradient, host_scalar, split_pair
 from .finite_differences import FiniteDifferences
 from .host_differences import HostDifferences
@@ -16,6 +17,14 @@ from .journal import ANSWER, FAILURE, OPAQUE, REFUSAL, TRACEABLE, Journal, Kept
 
 class BudgetExhausted(RuntimeError):
     """A reading was refused, before its first call, because it does not fit into the limit."""
+
+
+class Untraceable(TypeError):
+    """An objective that computes with JAX can't be called with a tracer."""
+
+
+class _Refused(TypeError):
+    """The journal says that the objective could not take a NumPy array."""
 
 
 class _Known(NamedTuple):
@@ -27,19 +36,6 @@ class _Known(NamedTuple):
     calls: int
 
 
-def probe_traceable(fun: Callable[[Any], Any], x: np.ndarray) -> tuple[bool, Any]:
-    """(traceable, answer) from exactly one ordinary call of `fun`, with a JAX array; the caller counts it.
-
-    A JAX array in the answer (everywhere in it, where it is a pair) says that the objective computes with JAX. `fun` is
-    never traced here: a simulator must not be started on a tracer.
-    """
-    x = np.asarray(x)
-    with jax.enable_x64(True) if x.dtype.itemsize == 8 else nullcontext():
-        answer = fun(jax.device_put(x.copy()))
-    leaves = jax.tree.leaves(answer)
-    return bool(leaves) and all(isinstance(leaf, jax.Array) for leaf in leaves), answer
-
-
 class HostOracle:
     """Reads `fun` on the host: NumPy in, NumPy out, every call counted in `calls`.
 
@@ -48,6 +44,12 @@ class HostOracle:
     `limit` caps `calls`: a reading that does not fit raises `BudgetExhausted` before it begins. NaN and infinities pass
     through; an exception of `fun` passes unchanged, its call counted. `fun` gets a copy that it may write to. A
     `journal` keeps every call, and answers those that it has.
+
+    An objective that computes with JAX is found out by its first answer and is then read as a traced pair:
+
+        if oracle.first_reading(x):
+            oracle.read_traced(x, traced_pair(fun, jac, layout, x.dtype))
+        reading = oracle.read(x)  # for which the first call has paid
 
     Departs from the paper: it has no host objectives; the estimates are those of eq. app:zo_oracle.
     """
@@ -76,9 +78,13 @@ class HostOracle:
         self.differences = HostDifferences() if differences is None else differences
         self.calls = 0
         self.readings = 0
-        self.traceable: bool | None = None  # unknown until `first_reading`
+        self.traceable: bool | None = None  # whether `fun` answers with JAX arrays; unknown until `first_reading`
+        self.hands_jax = False  # whether `fun` gets JAX arrays, since it can't take NumPy's
+        self._double = False  # whether JAX computes in double precision inside `fun`
         self.best_x, self.best_value = np.array(like), np.inf  # the lowest finite value of all calls, probes included
         self._known: _Known | None = None
+        self._asked = np.array(like)  # where the last call was made
+        self._answered = False  # whether a call brought anything
         self.alone = False  # whether readings are values without a force
         self._probe_calls = 0 if jac is not None else self.differences.probe_calls(like.size)
         self._asks_at_x = jac is not None or self.differences.include_value
@@ -89,45 +95,53 @@ class HostOracle:
         return self._probe_calls + self._asks_at_x
 
     def first_reading(self, x: Any) -> bool:
-        """Ask once at x with a JAX array; learn, and return, whether the objective is traceable.
+        """Ask once at x, with a NumPy array; return whether the answer consists of JAX arrays: `fun` may be traced.
 
         What was read is kept: the next `read` at the same x does not pay for it again, and its cost includes it. If
-        `fun` cannot take a JAX array (it writes into it, or hands it to a compiled extension), it is asked once more
-        with NumPy, which is a second call; where the limit has no room for one, it is asked with NumPy at once.
+        `fun` fails because it wants a JAX array (it uses `x.at`, say), it is asked once more with one, which is a
+        second call, and gets JAX arrays from then on. JAX is never imported for it: who wants a JAX array has done so.
         """
         x = self._point(x)
         self._admit(1)
         before = self.calls
-        last = self.limit is not None and self.calls + 1 >= self.limit
-        try:
-            kept = self._call(x, self._answer if last else self._probe)
-        except Exception as error:
-            if last or not _blames_jax_array(error):
-                raise
-            self.forgo(REFUSAL)
-            kept = self._call(x, self._answer)
+        self._double = self.dtype.itemsize == 8
+        kept = self._ask_either(x, self._first_answer, 0)
         self.traceable = kept.kind == TRACEABLE
+        self._double = self._double and (self.traceable or self.hands_jax)
         self._known = _Known(x, kept.value, kept.gradient, self.calls - before)
         return self.traceable
 
-    def compiles(self, x: Any, attempt: Callable[[], bool]) -> bool:
-        """Whether `attempt` could compile the objective, which answered with JAX arrays, to be read at x next.
+    def read_traced(self, x: Any, pair: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> bool:
+        """Read `pair` from now on, the (value, gradient) of an objective that computes with JAX, if it can be traced.
 
-        If not it was begun on a tracer, and that is a call.
+        The gradient at x joins what the first reading left there: both are one reading, and one call. If `fun` can't be
+        traced, False comes back and it is read as it is; that it was begun on a tracer is a call.
+
+        Arguments:
+            x: where the first reading was made, which is read next.
+            pair: as `traced.traced_pair` makes it; it raises `Untraceable` at its first call, or not at all.
         """
+        x = self._point(x)
+        if self.limit is not None and self.calls >= self.limit:  # a failed attempt could not be paid
+            return False
         self.calls += 1
-        kept = None if self.journal is None else self.journal.begin(self.calls, self._point(x))
-        compiled = attempt() if kept is None else kept.kind not in (OPAQUE, FAILURE)
-        if compiled:
-            self.calls -= 1
-        else:
+        self._asked = x
+        known = None if self.journal is None else self.journal.upcoming(self.calls, x)
+        if known == FAILURE:
+            raise RuntimeError(f"Call {self.calls} failed when it was made, says the journal.")
+        try:
+            if known == OPAQUE:
+                raise Untraceable
+            value, gradient = pair(x)
+        except Untraceable:
             self.forgo(OPAQUE)
-        return compiled
-
-    def replace(self, pair: Callable[[Any], Any]) -> None:
-        """Read `pair`, which returns (value, gradient), from now on; what the first reading left is not used."""
-        self.fun, self.jac, self._known = pair, True, None
+            return False
+        self.calls -= 1
+        self._complete(x, value, gradient)
+        self.fun, self.jac = pair, True
+        self.hands_jax = self._double = False
         self._probe_calls, self._asks_at_x = 0, True
+        return True
 
     def read_alone(self) -> None:
         """From now on a reading is the value at x, for one call, and its force is zero."""
@@ -136,6 +150,7 @@ class HostOracle:
     def forgo(self, kind: str = FAILURE) -> None:
         """The last call came to nothing, and the run goes on all the same."""
         if self.journal is not None:
+            self.journal.begin(self.calls, self._asked)  # unless it was begun there before
             self.journal.forgo(kind)
 
     def fits(self, x: Any) -> bool:
@@ -174,7 +189,7 @@ class HostOracle:
     def _ask_at(self, x: np.ndarray) -> tuple[float | None, np.ndarray | None]:
         if not self._asks_at_x:
             return None, None
-        kept = self._call(x, self._answer)
+        kept = self._ask_either(x, self._answer, self._probe_calls)
         return kept.value, kept.gradient
 
     def _value(self, x: np.ndarray) -> Any:
@@ -186,36 +201,90 @@ class HostOracle:
     def _call(self, x: np.ndarray, ask: Callable[[np.ndarray], Kept]) -> Kept:
         """One call, counted; the only place where calls in the domain are made, or answered from the journal."""
         self.calls += 1
+        self._asked = x
         kept = None if self.journal is None else self.journal.begin(self.calls, x)
         if kept is None:
-            kept = ask(x)
+            with self._precision():
+                kept = ask(x)
             if self.journal is not None:
                 kept = self.journal.keep(*kept)
         elif kept.kind in (REFUSAL, FAILURE):
-            failed = TypeError if kept.kind == REFUSAL else RuntimeError
+            failed = _Refused if kept.kind == REFUSAL else RuntimeError
             raise failed(f"Call {self.calls} failed when it was made, says the journal.")
+        self._answered = True
         self._note(x, kept.value)
         return kept
 
-    def _probe(self, x: np.ndarray) -> Kept:
-        """The answer to a JAX array."""
-        traceable, answer = probe_traceable(self._answers, x)
-        return self._checked(answer, x, TRACEABLE if traceable else ANSWER)
+    def _ask_either(self, x: np.ndarray, ask: Callable[[np.ndarray], Kept], reserve: int) -> Kept:
+        """One call with a NumPy array; a second one, with a JAX array, if `fun` has not answered yet and may want one.
+
+        The limit must leave `reserve` calls after it.
+        """
+        try:
+            return self._call(x, ask)
+        except (TypeError, AttributeError) as error:
+            room = self.limit is None or self.calls + reserve < self.limit
+            wants = isinstance(error, _Refused) or (room and loaded_jax() is not None)
+            if self._answered or not wants:
+                raise
+            return self._ask_with_jax(x, ask, error)
+
+    def _first_answer(self, x: np.ndarray) -> Kept:
+        """The answer, and whether it consists of JAX arrays."""
+        answer = self._answers(x)
+        leaves = flatten(answer)[0]
+        return self._checked(answer, x, TRACEABLE if leaves and all(map(is_jax, leaves)) else ANSWER)
+
+    def _ask_with_jax(self, x: np.ndarray, ask: Callable[[np.ndarray], Kept], refused: Exception) -> Kept:
+        """The answer to a JAX array; where that fails in the same way, the first failure is the one to show."""
+        self.forgo(REFUSAL)
+        double, self._double, self.hands_jax = self._double, self.dtype.itemsize == 8, True
+        try:
+            return self._call(x, ask)
+        except BaseException as error:
+            self.hands_jax, self._double = False, double
+            if isinstance(error, TypeError | AttributeError):
+                raise refused from None
+            raise
+
+    def _complete(self, x: np.ndarray, value: float, gradient: np.ndarray) -> None:
+        """Add the gradient to what the first reading left at x.
+
+        Its value gives way to the pair's if it has single precision only: an objective that imports JAX in its first
+        call has computed so.
+        """
+        known = self._recall(x)
+        if known is None:
+            return
+        with np.errstate(over="ignore"):
+            single = known.value == np.float32(known.value)
+        if single and self.dtype.itemsize == 8 and known.value != value:
+            known = known._replace(value=value)
+            self.best_value = np.inf  # no other call was made
+            self._note(x, value)
+        slope = host_gradient(gradient, "jac", x) if known.gradient is None else known.gradient
+        self._known = known._replace(gradient=slope)
 
     def _answer(self, x: np.ndarray) -> Kept:
         return self._checked(self._answers(x), x)
 
     def _value_alone(self, x: np.ndarray) -> Kept:
-        return Kept(ANSWER, host_scalar(self.fun(x.copy()), "fun"))
+        return Kept(ANSWER, host_scalar(self.fun(self._own(x)), "fun"))
 
-    def _answers(self, x: Any) -> tuple[Any, ...]:
+    def _answers(self, x: np.ndarray) -> tuple[Any, ...]:
         """What `fun` and `jac` say at x, as they say it: (value,) or (value, gradient)."""
-        own = (lambda: x.copy()) if isinstance(x, np.ndarray) else lambda: x  # a JAX array can't be written to
         if self.jac is True:
-            return split_pair(self.fun(own()), "fun")
+            return split_pair(self.fun(self._own(x)), "fun")
         if self.jac is None:
-            return (self.fun(own()),)
-        return self.fun(own()), self.jac(own())
+            return (self.fun(self._own(x)),)
+        return self.fun(self._own(x)), self.jac(self._own(x))
+
+    def _own(self, x: np.ndarray) -> Any:
+        """x as the objective gets it: a copy that it may write to, or a JAX array, to which nobody can write."""
+        return loaded_jax().device_put(x) if self.hands_jax else x.copy()
+
+    def _precision(self) -> Any:
+        return double_precision() if self._double else nullcontext()
 
     def _checked(self, answer: tuple[Any, ...], x: np.ndarray, kind: str = ANSWER) -> Kept:
         value = host_scalar(answer[0], "fun")
@@ -241,8 +310,3 @@ class HostOracle:
     def _admit(self, calls: int) -> None:
         if self.limit is not None and self.calls + calls > self.limit:
             raise BudgetExhausted(f"A reading of {calls} calls does not fit: {self.calls} of {self.limit} are spent.")
-
-
-def _blames_jax_array(error: Exception) -> bool:
-    """Whether the objective may have failed only because it was handed a JAX array instead of a NumPy one."""
-    return isinstance(error, TypeError | AttributeError) or any(w in str(error) for w in ("ArrayImpl", "read-only"))

@@ -38,10 +38,10 @@ CALL = re.compile(rb"([1-9][0-9]{0,17})(?: ([A-Za-z0-9+/]+={0,2}))?")
 
 ASK = "ask"
 ANSWER = "answer"  # of a function that computes on the host
-TRACEABLE = "traceable"  # the same, made of JAX arrays: the function may be compiled
-REFUSAL = "refusal"  # it could not take a JAX array and was asked again
+TRACEABLE = "traceable"  # the same, made of JAX arrays: the function may be traced
+REFUSAL = "refusal"  # it could not take a NumPy array and was asked again, with a JAX array
 FAILURE = "failure"  # it raised, and the run was told to go on
-OPAQUE = "opaque"  # it could not be compiled; that it was begun counts
+OPAQUE = "opaque"  # it could not be traced; that it was begun counts
 WITH_NUMBERS = (ANSWER, TRACEABLE)
 OUTCOMES = (*WITH_NUMBERS, REFUSAL, FAILURE, OPAQUE)
 
@@ -99,6 +99,16 @@ class Journal:
         outcome = self._next(number, OUTCOMES)
         self._number, self._open = number, None if outcome is None else self._kept(*outcome)
         return self._open
+
+    def upcoming(self, number: int, x: np.ndarray) -> str | None:
+        """How call `number`, which follows in the file, ended if it was made at x; None if the file does not say."""
+        if self.live:
+            return None
+        place = self._file.tell()
+        (kind, asked), (outcome, _) = (_parts(self._file.readline(self._longest + 1)) for _ in range(2))
+        self._file.seek(place)
+        mine = b"%d %s" % (number, base64.b64encode(self._bytes(x)))
+        return outcome if kind == ASK and asked == mine else None
 
     def keep(self, kind: str, value: float, gradient: np.ndarray | None) -> Kept:
         """What the call under way brought, as it will be read again."""

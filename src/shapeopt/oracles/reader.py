@@ -2,7 +2,6 @@
 
 import functools
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -106,18 +105,6 @@ class Reader:
         self._calls.append(self.calls)
         if -np.inf < value < self.best_value:
             self.best_x, self.best_value = point, value
-
-
-def compiled_pair(oracle: AbstractOracle, dtype: Any) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-    """x -> (value, gradient) of an oracle that draws nothing, uncounted, compiled once for all of one structure."""
-    measure, key = _compiled(oracle, True), jax.random.key(0)
-
-    def pair(x: np.ndarray) -> tuple[float, np.ndarray]:
-        with jax.enable_x64(np.dtype(dtype).itemsize == 8):
-            outcome = np.asarray(measure(key, np.int32(0), x))
-        return float(outcome[0]), outcome[1:]
-
-    return pair
 
 
 def _compiled(oracle: AbstractOracle, with_gradient: bool) -> Any:

@@ -11,8 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from ..bench.digest import reading_order
-
 # Okabe and Ito, Color universal design (2008), without the yellow that is lost on white
 FIRST, COLOURS = "#000000", ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES: tuple[Any, ...] = ((0, (4, 1.2)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 1.5)), "-")
@@ -64,6 +62,8 @@ def looks(methods: Iterable[str]) -> dict[str, Look]:
 
     Colours and dashes are six and five, so that thirty methods differ.
     """
+    from ..bench.digest import reading_order
+
     ordered = sorted(set(methods), key=reading_order)
     others = [Look(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)], 1.0, 2.0) for i in range(len(ordered) - 1)]
     return dict(zip(ordered, [Look(FIRST, "-", 1.6, 3.0), *others], strict=False))

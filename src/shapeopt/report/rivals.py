@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
-from ..oracles import BudgetExhausted, ExactOracle, Reader
-from ..peers import make_peer, run_peer
-from ..tasks import AbstractTask
+from ..oracles import BudgetExhausted
+
+if TYPE_CHECKING:
+    from ..oracles import Reader
+    from ..tasks import AbstractTask
 
 RIVALS = ("basinhopping", "multistart", "dual_annealing")  # from SciPy, with their own settings
 SECONDS = 1.0  # that each of them may take, so that a page is soon written
@@ -18,7 +19,7 @@ SECONDS = 1.0  # that each of them may take, so that a page is soon written
 class Hurried:
     """A reader that refuses, besides what does not fit into its budget, what comes too late."""
 
-    def __init__(self, reader: Reader, seconds: float) -> None:
+    def __init__(self, reader: "Reader", seconds: float) -> None:
         self.reader, self.seconds = reader, seconds
         self.began: float | None = None
         self.late = False
@@ -44,7 +45,7 @@ class Hurried:
 
 
 def rival_curves(
-    task: AbstractTask,
+    task: "AbstractTask",
     x0: np.ndarray,
     budget: int,
     seed: int,
@@ -52,6 +53,11 @@ def rival_curves(
     seconds: float = SECONDS,
 ) -> list[dict[str, Any]]:
     """The best value after each reading of each peer, which reads the task under a counter of its own."""
+    import jax
+
+    from ..oracles import ExactOracle, Reader
+    from ..peers import make_peer, run_peer
+
     curves = []
     with jax.enable_x64(True):
         for name in names:

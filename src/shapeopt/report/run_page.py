@@ -5,16 +5,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bench.records import versions
-from ..tasks import AbstractTask
+from ..core.fingerprint import versions
+from ..core.tree import flatten
 from .folder import check_folder, numbers, write_page
 from .scenes import make_scene
 from .view import Frame, View, extent, make_view, surface, surface_of_readings
 from .words import CAUSES, MODES, TERMS
+
+if TYPE_CHECKING:
+    from ..tasks import AbstractTask
 
 MINIMA_SHOWN = 60
 READINGS_SHOWN = 5000  # of a longer run, every n-th is drawn
@@ -33,7 +36,7 @@ class Subject:
     x0: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    task: AbstractTask | None = None
+    task: "AbstractTask | None" = None
     seed: int = 0
     budget: int = 0
     particles: int = 1
@@ -98,9 +101,7 @@ def run_data(result: Mapping[str, Any], subject: Subject, rivals: bool = True) -
 
 def _flat(x: Any) -> np.ndarray:
     """A point as one vector, whatever structure the user gave it."""
-    import jax
-
-    return np.concatenate([np.asarray(leaf, float).ravel() for leaf in jax.tree.leaves(x)])
+    return np.concatenate([np.asarray(leaf, float).ravel() for leaf in flatten(x)[0]])
 
 
 def _points(trace: Mapping[str, Any], subject: Subject) -> np.ndarray:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core import REACH
-from ..tasks import AbstractTask
+
+if TYPE_CHECKING:
+    from ..tasks import AbstractTask
 
 CELLS = 120  # of a landscape, along each side
 MARGIN = 0.12  # around what is drawn, as a share of its width
@@ -25,7 +27,7 @@ class Frame:
 
     @staticmethod
     def of(lower: np.ndarray, upper: np.ndarray, x0: np.ndarray) -> "Frame":
-        """As `Box.around`, without JAX."""
+        """As `Box.around`, but for a coordinate without width, which gets a scale too."""
         closed = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
         with np.errstate(invalid="ignore"):
             centre = np.where(closed, 0.5 * lower + 0.5 * upper, x0)
@@ -113,7 +115,7 @@ def extent(view: View, shown: np.ndarray, marks: np.ndarray) -> np.ndarray:
     return np.stack([low - pad, high + pad])
 
 
-def surface(task: AbstractTask, view: View, area: np.ndarray) -> Mapping[str, np.ndarray]:
+def surface(task: "AbstractTask", view: View, area: np.ndarray) -> Mapping[str, np.ndarray]:
     """The task's values on a grid over `area`; nan where the cut leaves the box. Nothing of the budget is spent."""
     axes = [np.linspace(low, high, CELLS + 1) for low, high in area.T]
     grid = np.stack(np.meshgrid(*axes), axis=-1)
@@ -140,7 +142,7 @@ def surface_of_readings(shown: np.ndarray, values: np.ndarray, area: np.ndarray)
     return {"x": axes[0], "y": axes[1], "z": between(*np.meshgrid(*axes))}
 
 
-def evaluate(task: AbstractTask, x: np.ndarray) -> np.ndarray:
+def evaluate(task: "AbstractTask", x: np.ndarray) -> np.ndarray:
     """The task's values at the rows of x, in double precision."""
     import jax
 

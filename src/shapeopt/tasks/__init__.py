@@ -1,4 +1,9 @@
-"""Families of objectives, each with its known minimum, its starts and its symmetries."""
+"""Families of objectives, each with its known minimum, its starts and its symmetries; needs the extra `jax`."""
+# ruff: noqa: E402
+
+from ..core.extras import require
+
+require("jax", "shapeopt.tasks")
 
 from .ackley import Ackley
 from .base import AbstractFamily, AbstractTask, StartLaw, cube, draw_start

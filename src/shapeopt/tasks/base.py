@@ -77,7 +77,7 @@ class AbstractFamily(eqx.Module):
 def cube(dimension: int, half_width: float, dtype: jax.typing.DTypeLike) -> Box:
     """The box [-half_width, half_width]^dimension."""
     side = np.full(dimension, half_width, dtype)
-    return Box.around(-side, side)
+    return jax.device_put(Box.around(-side, side))
 
 
 def on_sphere(key: PRNGKeyArray, dimension: int, dtype: jax.typing.DTypeLike = float) -> Float[Array, " d"]:
