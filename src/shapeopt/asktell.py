@@ -12,9 +12,10 @@ from safetensors.numpy import save_file
 from .core import Reading, Status
 from .core.problem import read_problem
 from .core.result import Result
-from .oracles import BudgetExhausted, HostDifferences
-from .policy import AbstractPolicy, find_policy
-from .run import Run, prefer_prompt_dispatch
+from .engines.host import HostRun
+from .optimizer import Policy
+from .oracles import BudgetExhausted
+from .policies import find_policy
 
 FORMAT = "shapeopt-run-2"
 ARRAYS = ("x0", "lower", "upper", "numbers", "values", "gradients")
@@ -37,12 +38,10 @@ class Shape:
             shape.tell(x, value, gradient)
         shape.result()
 
-    Without gradients (`gradients=False`) every value told is one call. A single `universal` run then asks one point at
-    a time; other policies and several particles want a force with each reading, and the points of its differences are
-    asked, too. `ask` gives the same point until it was told. `ask(n)` gives several at once: the particles of a round
-    (`num_starts`), and the points of their differences; they may be told in any order, and the run does not depend on
-    it. `save` keeps all that was told; `load` replays it, so a run goes on in another process to the same end, and what
-    was asked before may be told there.
+    Without gradients (`gradients=False`) every value told is one call. `ask` gives the same point until it was told.
+    `ask(n)` gives several at once, those of the particles of a round (`num_starts`); they may be told in any order, and
+    the run does not depend on it. `save` keeps all that was told; `load` replays it, so a run goes on in another process
+    to the same end, and what was asked before may be told there.
     """
 
     def __init__(
@@ -51,14 +50,13 @@ class Shape:
         *,
         bounds: Any = None,
         budget: int = 500,
-        policy: str | AbstractPolicy = "universal",
+        policy: str | Policy = "universal",
         noise: float | None = None,
         num_starts: int = 1,
         port_allowance: float | None = None,
         gradients: bool = True,
         seed: int = 0,
     ) -> None:
-        prefer_prompt_dispatch()
         problem = read_problem(x0, bounds, np.random.default_rng(seed))
         self._settings: dict[str, Any] = {
             "budget": budget,
@@ -69,13 +67,13 @@ class Shape:
             "gradients": gradients,
             "seed": seed,
         }
-        self._run = Run(find_policy(policy, noise), problem, budget, seed, num_starts, port_allowance)
+        found = find_policy(policy)
+        self._run = HostRun(found, problem, budget, seed, num_starts, port_allowance, noise, not gradients)
         self._gradients = gradients
-        self._alone = not gradients and self._run.read_values()
         self._told: list[Told] = []
         self._taken = 0  # points of this round of which the run has heard, in order
         self._answers: dict[int, Told] = {}  # to points of this round, by their place in it
-        self._points = self._round_points()
+        self._points = self._run.round.copy()
 
     @property
     def left(self) -> int:
@@ -184,19 +182,6 @@ class Shape:
         last = self._run.budget - self._begun
         return [place for place in range(min(len(self._points), last)) if place not in self._answers]
 
-    def _round_points(self) -> np.ndarray:
-        """All points of a round, in the order in which the run hears of them: each particle's own, then its probes."""
-        run = self._run
-        if self._gradients or self._alone:
-            return run.round
-        differences = self._differences()
-        rows = [[x[None], differences.probes(x, run.gradients + i)] for i, x in enumerate(run.round)]
-        return np.concatenate([part for row in rows for part in row])
-
-    def _differences(self) -> HostDifferences:
-        problem = self._run.problem
-        return HostDifferences.for_budget(problem.lower, problem.upper, self._settings["budget"], self._run.seed)
-
     def _take(self, told: Told) -> None:
         """One call's outcome; the run hears of it when it is its turn, so that the order of answers has no effect."""
         self._answers[told.number - self._begun] = told
@@ -205,29 +190,13 @@ class Shape:
             self._hear()
         if self._taken == len(self._points):
             self._taken, self._answers = 0, {}
-            self._points = self._round_points()
+            self._points = self._run.round.copy()
 
     def _hear(self) -> None:
-        """The next answer in order; the policy hears of it when its reading is complete."""
-        size = len(self._points) // self._run.particles  # calls of a reading
-        place, answer = self._taken, self._answers[self._taken]
-        calls = self._begun + place + 1
+        """The next answer in order."""
+        answer = self._answers[self._taken]
         self._taken += 1
-        if self._gradients:
-            none = np.full_like(self._run.x, np.nan)
-            return self._read(answer.value, none if answer.gradient is None else answer.gradient, 1, calls)
-        if self._alone:
-            return self._read(answer.value, np.zeros_like(self._run.x), 1, calls)
-        self._saw(place, answer.value, calls)
-        if self._taken % size == 0:
-            values = [self._answers[i].value for i in range(self._taken - size, self._taken)]
-            answers = iter(values[1:])
-            _, estimate = self._differences().estimate(self._run.x, lambda x: next(answers), self._run.gradients)
-            self._read(values[0], estimate, size, calls)
-
-    def _saw(self, place: int, value: float, calls: int) -> None:
-        self._run.saw(self._points[place], value if np.isfinite(value) else np.inf, calls)
-
-    def _read(self, value: float, gradient: np.ndarray, cost: int, calls: int) -> None:
-        numbers: Any = (self._run.x.dtype.type(value), gradient, np.int32(cost))
-        self._run.tell(Reading(*numbers), calls)
+        x = self._run.x
+        gradient = np.full_like(x, np.nan) if answer.gradient is None else answer.gradient
+        numbers: Any = (x.dtype.type(answer.value), gradient, np.int32(1))
+        self._run.tell(Reading(*numbers), self._begun + self._taken)

@@ -1,31 +1,23 @@
 """The front door: `shapeopt.minimize`."""
 
 import os
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
-import jax
 import numpy as np
 
 from .core import Reading, Status
 from .core.fingerprint import describe, digest, environment
 from .core.problem import read_problem
 from .core.result import Result
-from .objective import host_oracle, traceable_oracle, vectorised_rows
-from .oracles import (
-    AbstractOracle,
-    FiniteDifferences,
-    HostOracle,
-    Journal,
-    JournalError,
-    Rows,
-    fetch_round,
-)
-from .policy import AbstractPolicy, find_policy
-from .run import STRETCH, Run, prefer_prompt_dispatch
-from .tasks import AbstractTask
+from .engines.host import HostRun
+from .objective import host_oracle, vectorised_rows
+from .oracles import FiniteDifferences, HostOracle, Journal, JournalError, Rows, fetch_round
+from .optimizer import Policy
+from .policies import find_policy
 from .workers.timed import TimedFunction
 
 Callback = Callable[[Result], Any]
@@ -39,7 +31,7 @@ def minimize(
     budget: int = 500,
     jac: bool | str | Callable[..., Any] | None = None,
     noise: float | None = None,
-    policy: str | AbstractPolicy = "universal",
+    policy: str | Policy = "universal",
     num_starts: int = 1,
     batched: bool = False,
     port_allowance: float | None = None,
@@ -64,7 +56,7 @@ def minimize(
         jac: None (autodiff if `fun` computes with JAX, else value-only), True, a callable that returns the gradient, or
             "2-point", "3-point" or "cs": finite differences as SciPy names them, each value a call.
         noise: standard deviation of the gradient's noise; None lets the readings tell.
-        policy: a shipped name, a path to a weights file, or a policy.
+        policy: a name, or a `shapeopt.Policy`: a tuple of tactics and a planner.
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0.
         batched: `fun` (and `jac`) answer many points at once: they get (n, d) and return n values (or n gradients).
             Each point is a call. The starts, and the probes around several of them where there are no gradients, come
@@ -72,12 +64,11 @@ def minimize(
         port_allowance: how much energy a policy's port may feed in, as a multiple of what was dissipated so far; an
             input that would pass it is cut. None: nobody watches; infinity: watched, and never cut.
         seed: all randomness follows from it.
-        callback: called with (x, fun, nfev, mode, budget, events) as the run goes on: at every call of a host
-            objective, at intervals of a compiled one. `events` are those since the last time. Returning True or raising
-            StopIteration ends the run.
+        callback: called with (x, fun, nfev, mode, tactic, budget, events) at every call. `events` are those since the
+            last time. Returning True or raising StopIteration ends the run.
         journal: a file that keeps every call as it is made. After a crash the same `minimize` answers them from it and
             ends as if nothing had happened, down to the byte; only the call that was cut short (where `batched`, its
-            round) is made again. A compiled objective is then read call by call.
+            round) is made again.
         on_error: "raise" passes an exception of `fun` on, unchanged, with the result so far in its attribute
             `shapeopt_result`; "skip" counts the call and goes on.
         call_timeout: seconds that one call may take. `fun` is then called in a process of its own, with NumPy arrays,
@@ -102,11 +93,10 @@ def minimize(
     if not isinstance(seed, int | np.integer):
         raise ValueError(f"`seed` must be an integer; got {seed!r}.")
     folder = None if report is None else _report_folder(report)
-    prefer_prompt_dispatch()
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
     kept = stages or folder is not None
-    found = find_policy(policy, noise)
-    run = Run(found, problem, budget, int(seed), num_starts, port_allowance, kept)
+    found = find_policy(policy)
+    run = HostRun(found, problem, budget, int(seed), num_starts, port_allowance, noise, stages=kept)
     run.judges_gradients = (jac is True or callable(jac)) and not noise
     rows = vectorised_rows(fun, jac, problem.layout, call_timeout) if batched else []
     asked, slope = (rows[0] if rows else fun), (rows[1] if len(rows) > 1 else jac)
@@ -137,7 +127,7 @@ def minimize(
 
 
 def _journal(
-    path: str | os.PathLike[str], fun: Any, jac: Any, policy: AbstractPolicy, run: Run, settings: dict[str, Any]
+    path: str | os.PathLike[str], fun: Any, jac: Any, policy: Policy, run: HostRun, settings: dict[str, Any]
 ) -> Journal:
     """The journal at `path`, whose header has all that the run's bytes depend on and that can be told."""
     problem = run.problem
@@ -168,17 +158,17 @@ def _report_folder(report: str | os.PathLike[str]) -> Path:
     return check_folder(report)
 
 
-def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise: float | None, run: Run) -> None:
+def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise: float | None, run: HostRun) -> None:
     """Write the page about a run; a task of a built-in family may be evaluated for it, a user's function not."""
     from .report import Subject, write_run_report
 
-    problem, task = run.problem, fun if isinstance(fun, AbstractTask) else None
+    problem, task = run.problem, fun if _is_task(fun) else None
     shown = getattr(fun, "landscape", fun) if task is not None else fun
     name = getattr(shown, "__name__", type(shown).__name__)
     name = name.removesuffix("Task").removesuffix("Landscape") if task is not None else name
     gradient = "not given" if jac is None else "returned with the value" if jac is True else "a function of its own"
     gradient = f"{jac} differences" if isinstance(jac, str) else gradient
-    settings = {"objective": name, "budget": run.budget, "policy": policy if isinstance(policy, str) else policy.kind}
+    settings = {"objective": name, "budget": run.budget, "policy": policy if isinstance(policy, str) else "own"}
     settings |= {"seed": run.seed, "starts": run.particles, "gradient": gradient, "noise": noise}
     settings |= {"port allowance": run.port_allowance}
     settings |= {"x0": problem.x0, "lower bounds": problem.lower, "upper bounds": problem.upper}
@@ -196,41 +186,31 @@ def _report(folder: Path, result: Result, fun: Any, jac: Any, policy: Any, noise
     write_run_report(folder, result, subject)
 
 
+def _is_task(fun: Any) -> bool:
+    """Whether it is a task of a built-in family; asked without importing them, since they need JAX."""
+    families = sys.modules.get("shapeopt.tasks.base")
+    return families is not None and isinstance(fun, families.AbstractTask)
+
+
 def _drive(
-    fun: Any, jac: Any, run: Run, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]
+    fun: Any, jac: Any, run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]
 ) -> Status:
-    """Learn from the first reading whether the objective computes with JAX; then the compiled or the stepped loop."""
+    """Learn from the first reading whether the objective computes with JAX, and has gradients thereby; then read on."""
     called = isinstance(host.fun, TimedFunction) or isinstance(jac, str)  # with NumPy arrays, and never compiled
-    layout = run.problem.layout
     if not called and _attempt(lambda: host.first_reading(run.x), host, on_error):
         from .oracles import traced_pair
 
-        pair = traced_pair(fun, jac, layout, run.x.dtype)
+        pair = traced_pair(fun, jac, run.problem.layout, run.x.dtype)
         if _attempt(lambda: host.read_traced(run.x, pair), host, on_error):
-            if host.journal is None:
-                return _stretch(run, traceable_oracle(fun, jac, layout), host.calls, callback)
-            rows = []  # call by call, since each is to be kept
+            rows = []
     return _step(run, host, callback, on_error, rows)
 
 
-def _stretch(run: Run, oracle: AbstractOracle, spent: int, callback: Callback | None) -> Status:
-    """A traceable objective: compiled stretches, a look in between if someone looks."""
-    run.calls = spent
-    with run.precision():
-        state = oracle.init(jax.random.key(run.seed), spent)
-    look = STRETCH if callback is None else max(1, min(STRETCH, run.budget // (50 * run.particles)))
-    cost = oracle.cost * run.particles
-    while run.left >= cost:
-        state = run.stretch(oracle, state, min(look, run.left // cost))
-        if _stops(callback, run):
-            return Status.STOPPED_BY_CALLBACK
-    return Status.BUDGET_SPENT
-
-
-def _step(run: Run, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]) -> Status:
+def _step(run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]) -> Status:
     """A host objective: one reading a time; a vectorised one is asked for a whole round before."""
     asked_for = host.jac is not None or isinstance(host.differences, FiniteDifferences)  # a gradient, by the user
-    if not asked_for and run.read_values():
+    if not asked_for:
+        run.start(values_only=True)
         host.read_alone()
     read = host.read if on_error == "raise" else lambda x: _attempt(lambda: host.read(x), host, on_error)
     while host.fits(run.x):
@@ -256,14 +236,14 @@ def _attempt(call: Callable[[], Any], host: HostOracle, on_error: str) -> Any:
         return None
 
 
-def _nothing(run: Run) -> Reading:
+def _nothing(run: HostRun) -> Reading:
     """The reading of a call that failed."""
     x = run.x
     numbers: Any = (x.dtype.type(np.nan), np.full_like(x, np.nan), np.int32(1))
     return Reading(*numbers)
 
 
-def _stops(callback: Callback | None, run: Run) -> bool:
+def _stops(callback: Callback | None, run: HostRun) -> bool:
     if callback is None:
         return False
     progress = run.progress()

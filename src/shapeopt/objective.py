@@ -9,7 +9,7 @@ from .workers.timed import TimedFunction, ValueAndGradient
 
 if TYPE_CHECKING:
     from .oracles import AbstractOracle
-    from .run import Run
+    from .engines.host import HostRun
 
 
 def vectorised_rows(fun: Any, jac: Any, layout: Layout, call_timeout: float | None) -> list[Rows]:
@@ -26,7 +26,7 @@ def vectorised_rows(fun: Any, jac: Any, layout: Layout, call_timeout: float | No
     return [Rows(one) for one in (fun, jac) if callable(one)]
 
 
-def host_oracle(fun: Any, jac: Any, problem: Problem, run: "Run", call_timeout: float | None) -> HostOracle:
+def host_oracle(fun: Any, jac: Any, problem: Problem, run: "HostRun", call_timeout: float | None) -> HostOracle:
     layout = problem.layout
     scheme = FiniteDifferences(jac, problem.lower, problem.upper) if jac in SCHEMES else None
     jac = None if scheme is not None else jac

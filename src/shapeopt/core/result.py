@@ -15,6 +15,7 @@ LEDGER_TERMS = (
     "port_work",
     "event_work",
     "clipping",
+    "relocation",
     "discretisation",
     "noise",
     "delta_H",
@@ -105,20 +106,25 @@ def make_result(
     gradient_fit: Result | None,
     status: Status,
     restore: Any,
+    last: tuple[int, int] | None = None,
+    tactics: tuple[str, ...] = (),
 ) -> Result:
     """The result; `log` has the run's events, `restore` gives a flat point the user's structure. `points` are flat, a
-    row a reading."""
+    row a reading. `tactics` are the names of the policy's, and `last` the indices of the last stage's and its phase."""
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
     calls_spent, modes = record.column("calls").astype(int), _names(record, "mode", MODE_NAMES)
     trace = Result(value=record.column("value"), best=best, calls=calls_spent, mode=modes)
+    if tactics:
+        trace["tactic"] = _names(record, "tactic", tactics)
     if points is not None:
         trace["x"] = points
     energy = Result({term: record.column(term) for term in LEDGER_TERMS if term in record})
     events = list(log.entries)
     if status == Status.BUDGET_SPENT and len(best):
-        events.append(log.end(int(calls_spent[-1]), str(modes[-1]), float(trace.value[-1]), float(best[-1])))
+        end = int(calls_spent[-1]), str(modes[-1]), float(trace.value[-1]), float(best[-1])
+        events.append(log.end(*end, last))
     diagnosed = {} if stages is None else {"stages": stages}
     return Result(
         x=restore(np.asarray(x)),
@@ -142,7 +148,8 @@ def make_result(
 def account_of_port(record: RunRecord, allowance: float) -> Result:
     """What the port fed in, net of the damping injection, and what was dissipated, after each reading; and the calls of
     the readings to which a step with a cut input led."""
-    injected = np.cumsum(record.column("port_work") + record.column("damping_injection"))
+    terms = (record.column(name) for name in ("port_work", "damping_injection") if name in record)
+    injected = np.cumsum(sum(terms, np.zeros(())) * np.ones_like(record.column("dissipation")))
     dissipated = -np.cumsum(record.column("dissipation"))
     cut = record.column("calls")[np.flatnonzero(record.column("cut"))].astype(int)
     return Result(allowance=allowance, injected=injected, dissipated=dissipated, cut=cut)

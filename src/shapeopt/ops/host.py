@@ -14,7 +14,7 @@
     real(x), whole(n), flag(x)     scalars that a state may hold
     finite(f, g)                   whether a reading and its square are finite numbers
 
-Scalars are Python's or NumPy's; vectors are arrays. Code that must run under both engines uses these functions wherever
+Scalars are NumPy's, which divide by zero without an exception; vectors are arrays. Code that must run under both engines uses these functions wherever
 a decision is made, and array operations everywhere else.
 """
 
@@ -85,16 +85,16 @@ class Host:
         return a if a < b else b
 
     @staticmethod
-    def sqrt(x: Any) -> float:
-        return x**0.5 if x > 0 else 0.0
+    def sqrt(x: Any) -> Any:
+        return np.sqrt(x) if x > 0 else np.float64(0.0)
 
     @staticmethod
-    def norm(v: np.ndarray) -> float:
-        return float(v.dot(v)) ** 0.5
+    def norm(v: np.ndarray) -> Any:
+        return np.sqrt(v.dot(v))
 
     @staticmethod
-    def floor(x: float) -> float:
-        return float(x // 1)
+    def floor(x: Any) -> Any:
+        return np.floor(x)
 
     @staticmethod
     def whole(n: Any) -> int:
@@ -105,8 +105,8 @@ class Host:
         return bool(x)
 
     @staticmethod
-    def real(x: Any, dtype: Any = None) -> float:
-        return float(x)
+    def real(x: Any, dtype: Any = None) -> Any:
+        return np.float64(x)
 
     @staticmethod
     def choose(i: int, values: tuple[float, ...], dtype: Any = None) -> float:
