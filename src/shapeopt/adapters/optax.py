@@ -1,6 +1,5 @@
 """`shapeopt.optax.shape`: SHAPE as an Optax transformation."""
 
-import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,9 +11,10 @@ import optax
 from jaxtyping import Array, Float, Int, PyTree
 
 from ..core import Box, Reading
-from ..dynamics import SemiImplicitStep
-from ..policy import AbstractPolicy, cast_policy, find_policy
-from ..shape import ShapeOptimizer, ShapeState
+from ..engines.device import DeviceShape, DeviceState
+from ..engines.host import noise_settings
+from ..optimizer import Policy
+from ..policies import find_policy
 
 
 class ShapeOptaxState(NamedTuple):
@@ -23,14 +23,14 @@ class ShapeOptaxState(NamedTuple):
     calls: Int[Array, ""]
     best_params: PyTree
     best_value: Float[Array, ""]
-    shape: ShapeState
+    shape: DeviceState
 
 
 def shape(
     budget: int = 500,
     *,
     bounds: Any = None,
-    policy: str | os.PathLike[str] | AbstractPolicy = "universal",
+    policy: str | Policy = "universal",
     noise: float | None = None,
     seed: int = 0,
 ) -> optax.GradientTransformationExtraArgs:
@@ -46,12 +46,12 @@ def shape(
     """
     if not isinstance(budget, int | np.integer) or isinstance(budget, bool) or budget < 1:
         raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
-    found = find_policy(policy, noise)
+    optimizer = DeviceShape(*noise_settings(find_policy(policy), noise))
 
     def init(params: PyTree) -> ShapeOptaxState:
         x = _flat(params)
         lower, upper = (_side(bounds, i, params, x.dtype) for i in range(2))
-        state = _optimizer(found, x.dtype).init(x, Box.around(lower, upper, x), int(budget), jax.random.key(seed))
+        state = optimizer.init(x, Box.around(lower, upper, x), int(budget), jax.random.key(seed))
         worst = jnp.asarray(jnp.inf, x.dtype)
         return ShapeOptaxState(jnp.zeros((), jnp.int32), params, worst, state)
 
@@ -63,7 +63,6 @@ def shape(
         if params is None:
             raise ValueError("`params` is missing; call update(gradient, state, params, value=value).")
         x = _flat(params)
-        optimizer = _optimizer(found, x.dtype)
         here = _moved_to(state.shape, x, optimizer)
         f = jnp.asarray(value).reshape(()).astype(x.dtype)
         after = optimizer.tell(here, Reading(f, _flat(updates).astype(x.dtype), jnp.ones((), jnp.int32)))
@@ -78,16 +77,11 @@ def shape(
     return optax.GradientTransformationExtraArgs(init, update)
 
 
-def _optimizer(policy: AbstractPolicy, dtype: Any) -> ShapeOptimizer:
-    with jax.ensure_compile_time_eval(), jax.enable_x64(dtype == jnp.float64):
-        return ShapeOptimizer(cast_policy(policy, dtype), SemiImplicitStep(policy.h), record_energy=False)
-
-
-def _moved_to(state: ShapeState, x: Float[Array, " d"], optimizer: ShapeOptimizer) -> ShapeState:
+def _moved_to(state: DeviceState, x: Float[Array, " d"], optimizer: DeviceShape) -> DeviceState:
     """The state at x; where x is the query to the last bit, so is the plant's place."""
     box = state.box
-    q = jnp.where(x == optimizer.ask(state), state.q, jnp.clip(box.inward(x), box.q_lower, box.q_upper))
-    return eqx.tree_at(lambda s: s.q, state, q)
+    q = jnp.where(x == optimizer.ask(state), state.inner.q, jnp.clip(box.inward(x), box.q_lower, box.q_upper))
+    return eqx.tree_at(lambda s: s.inner.q, state, q)
 
 
 def _inside(x: Float[Array, " d"], step: Float[Array, " d"], box: Box) -> Float[Array, " d"]:

@@ -1,18 +1,21 @@
 """`shapeopt.torch`: an optimizer for PyTorch's parameters, and `minimize` for its functions."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from ..core import Box
+from ..core.board import Spec
 from ..core.problem import read_problem
 from ..core.result import Result
+from ..core.tree import flatten, restore
+from ..engines.host import noise_settings, seed_words
+from ..ops import HOST
+from ..optimizer import Optimizer, Policy
 from ..oracles import BudgetExhausted
-
-if TYPE_CHECKING:
-    from ..policy import AbstractPolicy
+from ..policies import find_policy
 
 
 class Shape(torch.optim.Optimizer):
@@ -33,38 +36,29 @@ class Shape(torch.optim.Optimizer):
         *,
         bounds: tuple[float | None, float | None] | None = None,
         budget: int = 500,
-        policy: "str | AbstractPolicy" = "universal",
+        policy: str | Policy = "universal",
         noise: float | None = None,
         seed: int = 0,
     ) -> None:
         if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
             raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
-        import jax
-
-        from ..dynamics import SemiImplicitStep
-        from ..policy import cast_policy, find_policy
-        from ..rollout import Stepper, compiled_start
-        from ..run import prefer_prompt_dispatch
-        from ..shape import ShapeOptimizer
-
-        self._stepper: Stepper | None = None
+        self._optimizer: Optimizer | None = None
         super().__init__(params, {"bounds": bounds})
-        prefer_prompt_dispatch()
         double = all(one.dtype == torch.float64 for one in self._parameters())
         self._dtype = np.dtype(np.float64 if double else np.float32)
         x0 = self._flat(lambda one: one)
         problem = read_problem(x0, self._sides(), np.random.default_rng(seed))
-        found = find_policy(policy, noise)
+        told, noise_std = noise_settings(find_policy(policy), noise)
         self.budget, self.calls, self.best = budget, 0, float("inf")
         self._best_x, self._x = x0, x0
-        with self._precision():
-            self._optimizer = ShapeOptimizer(cast_policy(found, self._dtype), SemiImplicitStep(found.h), False)
-            box, key = Box.around(problem.lower, problem.upper, x0), jax.random.key(seed)
-            state, _ = compiled_start(self._optimizer)(x0, box, budget, key)
-            self._stepper = Stepper(self._optimizer, state)
+        self._box = box = Box.around(problem.lower, problem.upper, x0)
+        optimizer = Optimizer(told, Spec(x0.size, self._dtype), noise_std)
+        q = np.clip(box.inward(x0), box.q_lower, box.q_upper)
+        self._state = optimizer.init(HOST, q, box.q_lower, box.q_upper, float(budget), seed_words(seed, 0))
+        self._optimizer = optimizer
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        if self._stepper is not None:
+        if self._optimizer is not None:
             raise ValueError("`param_group` can't be added: a run's dimension is fixed when it begins.")
         super().add_param_group(param_group)
 
@@ -95,41 +89,31 @@ class Shape(torch.optim.Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """All that another process needs to go on; tensors and numbers alone."""
-        import jax
-
-        assert self._stepper is not None
-        with self._precision():
-            leaves = [torch.from_numpy(_signed(leaf).copy()) for leaf in jax.tree.leaves(self._stepper.state)]
+        leaves = [torch.from_numpy(_signed(leaf).copy()) for leaf in flatten(self._state)[0]]
         state = {"calls": self.calls, "budget": self.budget, "best": self.best, "leaves": leaves}
         state |= {"x": torch.from_numpy(self._x.copy()), "best_x": torch.from_numpy(self._best_x.copy())}
         return {"state": state, "param_groups": super().state_dict()["param_groups"]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where a `state_dict` was made: same parameters, bounds, policy and seed; moves the parameters there."""
-        import jax
-
-        from ..rollout import Stepper
-
-        assert self._stepper is not None
         state = state_dict["state"]
-        with self._precision():
-            blank, treedef = jax.tree.flatten(self._stepper.state)
-            leaves = [np.asarray(leaf) for leaf in state["leaves"]]
-            if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in blank] or len(state["x"]) != self._x.size:
-                raise ValueError("`state_dict` must be of an optimizer with the same parameters and policy.")
-            brought = [_like(leaf, one.dtype) for leaf, one in zip(leaves, blank, strict=True)]
-            self._stepper = Stepper(self._optimizer, jax.tree.unflatten(treedef, brought))
+        blank, structure = flatten(self._state)
+        leaves = [np.asarray(leaf) for leaf in state["leaves"]]
+        if [leaf.shape for leaf in leaves] != [np.shape(leaf) for leaf in blank] or len(state["x"]) != self._x.size:
+            raise ValueError("`state_dict` must be of an optimizer with the same parameters and policy.")
+        self._state = restore(structure, map(_like, leaves, blank))
         self.calls, self.budget, self.best = state["calls"], state["budget"], state["best"]
         self._best_x = state["best_x"].numpy().astype(self._dtype)
         self._place(state["x"].numpy().astype(self._dtype))
 
     def _take(self, value: float, gradient: np.ndarray) -> None:
-        assert self._stepper is not None
+        assert self._optimizer is not None
         if np.isfinite(value) and value < self.best:
             self.best, self._best_x = value, self._x
-        with self._precision():
-            outcome = self._stepper.tell(value, 1, gradient)
-        self._place(outcome[: self._x.size])
+        with np.errstate(all="ignore"):
+            self._state = self._optimizer.tell(HOST, self._state, value, gradient * self._box.scale, 1)
+            target = self._box.outward(self._state.q)
+        self._place(target)
         self._spend()
 
     def _spend(self) -> None:
@@ -161,11 +145,6 @@ class Shape(torch.optim.Optimizer):
                 side.append(np.full(size, empty if given is None else given, float))
         return np.concatenate(sides[0]), np.concatenate(sides[1])
 
-    def _precision(self) -> Any:
-        import jax
-
-        return jax.enable_x64(self._dtype == np.float64)
-
 
 def minimize(
     fun: Callable[[torch.Tensor], torch.Tensor],
@@ -174,7 +153,7 @@ def minimize(
     bounds: Any = None,
     budget: int = 500,
     noise: float | None = None,
-    policy: "str | AbstractPolicy" = "universal",
+    policy: str | Policy = "universal",
     num_starts: int = 1,
     seed: int = 0,
     callback: Callable[[Result], Any] | None = None,
@@ -218,9 +197,11 @@ def minimize(
     return with_tensors(result)
 
 
-def _like(array: np.ndarray, dtype: Any) -> np.ndarray:
-    """What `_signed` made of an array of `dtype`, undone."""
-    return array.view(dtype) if dtype == np.uint32 else array.astype(dtype)
+def _like(array: np.ndarray, like: Any) -> Any:
+    """What `_signed` made of a leaf such as `like`, undone."""
+    if isinstance(like, np.ndarray):
+        return array.view(like.dtype) if like.dtype == np.uint32 else array.astype(like.dtype)
+    return type(like)(array.item())
 
 
 def _signed(leaf: Any) -> np.ndarray:

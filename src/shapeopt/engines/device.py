@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from ..core import AbstractOptimizer, Box, Reading
-from ..core.board import Spec
+from ..core.board import UNKNOWN, Spec
 from ..ops.device import DEVICE
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
@@ -27,8 +27,8 @@ class DeviceShape(AbstractOptimizer):
     """
 
     policy: Policy = eqx.field(static=True, default=Policy())
+    noise_std: float = eqx.field(static=True, default=UNKNOWN)
     values_only: bool = eqx.field(static=True, default=False)
-    noise_std: float = eqx.field(static=True, default=-1.0)
 
     def _optimizer(self, q: Any) -> Optimizer:
         return Optimizer(self.policy, Spec(q.shape[-1], q.dtype, self.values_only), self.noise_std)

@@ -57,11 +57,8 @@ class HostRun:
                 raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
         if port_allowance is not None and not (_is_number(port_allowance) and port_allowance >= 0):
             raise ValueError(f"`port_allowance` must be a number that is not negative; got {port_allowance!r}.")
-        if noise is not None and not (_is_number(noise) and noise >= 0):
-            raise ValueError(f"`noise` must be None or a standard deviation of at least 0; got {noise!r}.")
         self.problem, self.budget, self.seed, self.port_allowance = problem, int(budget), seed, port_allowance
-        self.policy = policy.told_of_noise() if noise else policy
-        self._noise_std = 0.0 if noise == 0 else UNKNOWN
+        self.policy, self._noise_std = noise_settings(policy, noise)
         self.particles = int(num_starts)
         self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
         self.keeps_stages = stages and self.keeps_points
@@ -101,7 +98,7 @@ class HostRun:
             share = np.random.default_rng([_unsigned(self.seed), i]).uniform(size=q.size)
             lower, upper = np.maximum(self._lower, -REACH), np.minimum(self._upper, REACH)
             q = (lower + share * (upper - lower)).astype(q.dtype)
-        words = np.random.SeedSequence([_unsigned(self.seed), i]).generate_state(2)
+        words = seed_words(self.seed, i)
         inner = self.optimizer.init(HOST, q, self._lower, self._upper, float(self.budget), words)
         return self._values.init(HOST, inner) if self.values_only else inner
 
@@ -282,6 +279,19 @@ class HostRun:
             )
             for i in begun.tolist()
         ]
+
+
+def noise_settings(policy: Policy, noise: float | None) -> tuple[Policy, float]:
+    """The policy, and the noise that it may take for known, where the user says that the force's noise has this standard
+    deviation: none at all is known; any other is measured, since its units are the user's."""
+    if noise is not None and not (_is_number(noise) and noise >= 0):
+        raise ValueError(f"`noise` must be None or a standard deviation of at least 0; got {noise!r}.")
+    return (policy.told_of_noise() if noise else policy), (0.0 if noise == 0 else UNKNOWN)
+
+
+def seed_words(seed: int, particle: int) -> np.ndarray:
+    """The key of a particle's random numbers."""
+    return np.random.SeedSequence([_unsigned(seed), particle]).generate_state(2)
 
 
 def _writes(modes: np.ndarray, causes: np.ndarray) -> np.ndarray:

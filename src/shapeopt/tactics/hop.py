@@ -50,9 +50,7 @@ class Hop(AbstractTactic):
     def offer(self, ops: Any, memory: HopMemory, board: Board) -> Offer:
         return bid(ops, ops.flag(True), 1.0)
 
-    def open(
-        self, ops: Any, memory: HopMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
-    ) -> HopMemory:
+    def open(self, ops: Any, memory: HopMemory, board: Board, plant: Plant, draws: Callable[[], Draws]) -> HopMemory:
         xp, (u, z) = ops.xp, draws()
         lower, upper = searched(ops, board)
         change = ops.pick(board.outcome == KNOWN, self.wider, ops.pick(board.outcome == NEW, -self.narrower, 0.0))
