@@ -16,11 +16,11 @@ import numpy as np
 import tyro
 
 from shapeopt.core import Box
-from shapeopt.dynamics import PassivityMonitor
 from shapeopt.oracles import ExactOracle
+from shapeopt.paper.dynamics import PassivityMonitor
+from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy import cast_policy, find_policy
 from shapeopt.rollout import Stepper, compiled_start, rollout
-from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import make_family
 
 TARGET = 1.3

@@ -28,8 +28,8 @@ import tyro
 
 import shapeopt
 from shapeopt.oracles import JournalError
+from shapeopt.paper.find import FOLDER
 from shapeopt.policy import PolicyFileError, load_policy
-from shapeopt.policy.find import FOLDER
 
 POLICY = "paper-ackley-2"
 CALLS = 12

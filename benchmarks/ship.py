@@ -23,8 +23,8 @@ from shapeopt.bench.methods import find_method
 from shapeopt.bench.metrics import summarise
 from shapeopt.bench.protocols import PAPER_BASELINES, PROTOCOLS
 from shapeopt.bench.statistics import mean_interval
+from shapeopt.paper.find import FOLDER
 from shapeopt.policy import find_policy, load_card, save_policy
-from shapeopt.policy.find import FOLDER
 
 SEED = 3_405_691_582  # of the card's tasks alone
 TASKS, RUNS = 16, 512  # at least so many tasks, and at least about so many runs

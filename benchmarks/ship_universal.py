@@ -24,8 +24,8 @@ from shapeopt.bench.digest_store import load_digests
 from shapeopt.bench.marks import SOLVED
 from shapeopt.bench.statistics import VERDICTS, Verdict, compare_all, mean_interval
 from shapeopt.bench.tables import protocols_of
+from shapeopt.paper.find import FOLDER
 from shapeopt.policy import UniversalPolicy, load_card, load_policy, save_policy
-from shapeopt.policy.find import FOLDER
 
 RECORDS = Path(__file__).parent / "records"
 OURS = "universal"

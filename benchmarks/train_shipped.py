@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tyro
 
-from shapeopt.training import PRESETS, Curriculum, Progress, TrainConfig, train
+from shapeopt.paper.training import PRESETS, Curriculum, Progress, TrainConfig, train
 
 FOLDER = Path(__file__).parent / "records" / "training"
 SEED = 20_261  # of every run

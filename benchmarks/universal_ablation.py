@@ -25,14 +25,14 @@ import tyro
 from jaxtyping import Array, Bool, Float, Int
 
 from shapeopt.bench.statistics import mean_interval
-from shapeopt.dynamics import SecantPairs
+from shapeopt.paper.dynamics import SecantPairs
+from shapeopt.paper.optimizer import ShapeOptimizer
+from shapeopt.paper.training.heads import loss
+from shapeopt.paper.training.sensing import Sensing
 from shapeopt.policy import moves, pair_model, route, stock, universal
 from shapeopt.policy.moves import ANYWHERE, DIFFERENCE, KINDS, Credit
 from shapeopt.rollout import rollout
-from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import HELD_OUT, make_family
-from shapeopt.training.heads import loss
-from shapeopt.training.sensing import Sensing
 
 HIT = 1e-2
 NEVER = 2**30  # steps

@@ -14,10 +14,10 @@ from pathlib import Path
 from shapeopt.bench.digest import QUICK, Digest, by_cell, digests, methods_of
 from shapeopt.bench.digest_store import load_digests, save_digests
 from shapeopt.bench.formats import to_markdown
-from shapeopt.bench.paper_figures import source_of
 from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.bench.records import load_records
 from shapeopt.bench.tables import PER_PROTOCOL, TABLES, protocols_of, table_names
+from shapeopt.paper.tables.sources import source_of
 from shapeopt.plots import PICTURES
 from shapeopt.plots.style import NothingToDraw, save
 

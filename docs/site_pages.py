@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from shapeopt.cli import NAMES
+from shapeopt.paper.find import FOLDER, grouped, shipped
 from shapeopt.policy import load_card
-from shapeopt.policy.find import FOLDER, grouped, shipped
 
 PACKAGE = Path(inspect.getfile(load_card)).parents[1]
 MARK = "Departs from the paper:"

@@ -13,7 +13,8 @@ import shapeopt
 from shapeopt import shape as shape_module
 from shapeopt.core import Box, Mode, Reading
 from shapeopt.core.problem import read_problem
-from shapeopt.dynamics import (
+from shapeopt.oracles import ExactOracle
+from shapeopt.paper.dynamics import (
     DiagonalMetric,
     DissipationOperator,
     PassivityMonitor,
@@ -21,11 +22,10 @@ from shapeopt.dynamics import (
     SkewOperator,
     Structure,
 )
-from shapeopt.oracles import ExactOracle
+from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy import UniversalPolicy, cast_policy, find_policy
 from shapeopt.rollout import rollout
 from shapeopt.run import Run
-from shapeopt.shape import ShapeOptimizer
 
 START = np.array([3.3, -2.1])
 

@@ -10,8 +10,8 @@ import matplotlib
 import pytest
 
 from shapeopt import __all__ as public
+from shapeopt.paper.find import FOLDER, shipped
 from shapeopt.policy import load_card
-from shapeopt.policy.find import FOLDER, shipped
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), DOCS / "examples" / "index.md"])

@@ -22,10 +22,10 @@ from shapeopt.bench.methods import (
 )
 from shapeopt.bench.sensing import Noisy
 from shapeopt.core.attribute import UnknownNameError, load_attribute
+from shapeopt.paper.find import FOLDER, shipped
+from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.peers import PEERS, BasinHopping, Direct, available
 from shapeopt.policy import find, find_policy, save_policy
-from shapeopt.policy.find import FOLDER, shipped
-from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import StartLaw, make_family
 
 CELL = Cell(make_family("ackley", 2), budget=4, tasks=1)

@@ -11,10 +11,10 @@ import pytest
 from shapeopt.bench.digest import Digest
 from shapeopt.bench.metrics import METRICS
 from shapeopt.bench.protocols import PROTOCOLS
+from shapeopt.paper.find import FOLDER, shipped
+from shapeopt.paper.training.mixture import MIXTURES
 from shapeopt.policy import UniversalPolicy, find_policy, load_card, save_policy
-from shapeopt.policy.find import FOLDER, shipped
 from shapeopt.tasks import HELD_OUT, TRAINING, VALIDATION
-from shapeopt.training.mixture import MIXTURES
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 CARD = runpy.run_path(str(BENCHMARKS / "ship_universal.py"))

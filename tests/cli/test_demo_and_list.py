@@ -10,8 +10,8 @@ from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.cli import main
 from shapeopt.cli.demo import basinhopping_gap, compare
 from shapeopt.cli.objective import make_task
+from shapeopt.paper.find import grouped, shipped
 from shapeopt.policy import find
-from shapeopt.policy.find import grouped, shipped
 from shapeopt.tasks import FAMILIES
 
 

@@ -16,9 +16,9 @@ from shapeopt.cli import main
 from shapeopt.cli import train as command
 from shapeopt.cli.train import Train
 from shapeopt.cli.train_progress import LINES, Lines, speed
+from shapeopt.paper.training import PRESETS, Curriculum, Estimation, Precision, Progress, TrainConfig, write_toml
+from shapeopt.paper.training.command import FLAGS, remake
 from shapeopt.tasks import StartLaw
-from shapeopt.training import PRESETS, Curriculum, Estimation, Precision, Progress, TrainConfig, write_toml
-from shapeopt.training.command import FLAGS, remake
 
 MODULE = """
 from shapeopt.tasks import Rastrigin, StartLaw

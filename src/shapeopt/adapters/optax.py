@@ -12,8 +12,9 @@ import optax
 from jaxtyping import Array, Float, Int, PyTree
 
 from ..core import Box, Reading
-from ..dynamics import SemiImplicitStep
-from ..policy import AbstractPolicy, cast_policy, find_policy
+from ..paper.dynamics import SemiImplicitStep
+from ..paper.weights import cast_policy
+from ..policy import AbstractPolicy, find_policy
 from ..shape import ShapeOptimizer, ShapeState
 
 

@@ -11,9 +11,10 @@ from .. import minimizer
 from ..core import Box
 from ..core.problem import read_problem
 from ..core.result import Result
-from ..dynamics import SemiImplicitStep
 from ..oracles import BudgetExhausted
-from ..policy import AbstractPolicy, cast_policy, find_policy
+from ..paper.dynamics import SemiImplicitStep
+from ..paper.weights import cast_policy
+from ..policy import AbstractPolicy, find_policy
 from ..rollout import Stepper, compiled_start
 from ..run import prefer_prompt_dispatch
 from ..shape import ShapeOptimizer
