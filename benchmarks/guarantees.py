@@ -34,10 +34,10 @@ import shapeopt
 from shapeopt.baselines import BASELINES, make_baseline
 from shapeopt.core import Box
 from shapeopt.oracles import ORACLES, Reader
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.peers import PEERS, available, run_peer
 from shapeopt.policy import find_policy
 from shapeopt.rollout import advance, rollout, start
+from shapeopt.shape import ShapeOptimizer
 
 PARTS = ("doors", "loops", "rollouts", "bench", "peers", "boxes")
 LOWER, UPPER = np.array([-4.0, -3.0, -5.0]), np.array([4.0, 3.0, 5.0])

@@ -29,7 +29,7 @@ import tyro
 import shapeopt
 from shapeopt.oracles import JournalError
 from shapeopt.paper.find import FOLDER
-from shapeopt.policy import PolicyFileError, load_policy
+from shapeopt.paper.weights import PolicyFileError, read_policy
 
 POLICY = "paper-ackley-2"
 CALLS = 12
@@ -105,7 +105,7 @@ class Policies:
         self.stem.with_suffix(".safetensors").write_bytes(raw)
         self.stem.with_suffix(".json").write_bytes(card)
         try:
-            load_policy(self.stem)
+            read_policy(self.stem)
         except PolicyFileError as error:
             return "refused" if POLICY in str(error) else f"refused without the file's name: {error}"
         except Exception as error:

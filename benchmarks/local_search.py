@@ -25,9 +25,9 @@ from scipy.optimize import minimize
 
 from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy.universal import UniversalPolicy
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import (
     AbstractFamily,
     AbstractTask,

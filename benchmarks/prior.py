@@ -20,9 +20,9 @@ import tyro
 from jaxtyping import Array, Float
 
 from shapeopt.oracles import ExactOracle
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy.universal import UniversalPolicy
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import AbstractFamily, StartLaw, make_family
 
 HIT = 1e-2

@@ -25,7 +25,8 @@ from shapeopt.bench.marks import SOLVED
 from shapeopt.bench.statistics import VERDICTS, Verdict, compare_all, mean_interval
 from shapeopt.bench.tables import protocols_of
 from shapeopt.paper.find import FOLDER
-from shapeopt.policy import UniversalPolicy, load_card, load_policy, save_policy
+from shapeopt.paper.weights import load_card, read_policy, save_policy
+from shapeopt.policy import UniversalPolicy
 
 RECORDS = Path(__file__).parent / "records"
 OURS = "universal"
@@ -100,7 +101,7 @@ def main(config: Config) -> None:
     told = about(config)
     stem = config.folder / OURS
     trained = told["trained"] and load_card(stem)["about"].get("judged")
-    save_policy(stem, load_policy(stem) if trained else UniversalPolicy.create(jax.random.key(0)), told)
+    save_policy(stem, read_policy(stem) if trained else UniversalPolicy.create(jax.random.key(0)), told)
     for name, row in told["results"].items():
         print(f"{name}: {row['cells']} cells, area {row['area']}, worse than some method on {len(row['loses'])}")
 

@@ -32,9 +32,9 @@ import tyro
 import shapeopt
 from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy import find_policy
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 
 BATCH = 100
 BUDGET = 60

@@ -38,9 +38,9 @@ from scipy.optimize import basinhopping, minimize
 import shapeopt
 from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy.universal import UniversalPolicy
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import StartLaw, make_family
 
 Section = Literal["batch", "single", "host", "first", "scale"]

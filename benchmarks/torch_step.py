@@ -18,6 +18,7 @@ from torch.nn.functional import huber_loss, log_softmax, one_hot
 from torch_memory import Archive, Memory
 
 from shapeopt.core import REACH, Mode
+from shapeopt.paper import networks as nets
 from shapeopt.paper.policy import FAINT, FARTHEST, OBSERVED, RISE, SHAPING, PaperPolicy
 from shapeopt.paper.stage import (
     CLIFF,
@@ -35,7 +36,6 @@ from shapeopt.paper.stage import (
 )
 from shapeopt.paper.training.losses import PAPER_WEIGHTS, PORT_SHARE
 from shapeopt.paper.training.teacher import CLEAR, NOVEL, PROBE_TEACHER, TRIES, WORST
-from shapeopt.policy import paper_networks as nets
 
 Draw = Callable[[int], tuple[Tensor, Tensor]]  # reading -> the teacher's normals: its tries, and those across
 

@@ -25,13 +25,13 @@ import tyro
 from jaxtyping import Array, Bool, Float, Int
 
 from shapeopt.bench.statistics import mean_interval
-from shapeopt.paper.dynamics import SecantPairs
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.paper.training.heads import loss
 from shapeopt.paper.training.sensing import Sensing
 from shapeopt.policy import moves, pair_model, route, stock, universal
 from shapeopt.policy.moves import ANYWHERE, DIFFERENCE, KINDS, Credit
+from shapeopt.policy.secant import SecantPairs
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import HELD_OUT, make_family
 
 HIT = 1e-2

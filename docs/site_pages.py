@@ -15,7 +15,7 @@ from typing import Any
 
 from shapeopt.cli import NAMES
 from shapeopt.paper.find import FOLDER, grouped, shipped
-from shapeopt.policy import load_card
+from shapeopt.paper.weights import load_card
 
 PACKAGE = Path(inspect.getfile(load_card)).parents[1]
 MARK = "Departs from the paper:"

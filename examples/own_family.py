@@ -9,9 +9,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 import shapeopt
 from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy import UniversalPolicy
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import AbstractFamily, AbstractTask, cube
 
 TIMES = tuple(0.25 * i for i in range(20))

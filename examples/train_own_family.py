@@ -21,8 +21,8 @@ from scipy import stats
 from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
 from shapeopt.paper.optimizer import ShapeOptimizer
+from shapeopt.paper.policy import PaperPolicy
 from shapeopt.paper.training import PRESETS, TrainConfig, train, untrained
-from shapeopt.policy import PaperPolicy
 from shapeopt.rollout import rollout
 from shapeopt.tasks import AbstractFamily, AbstractTask, cube
 

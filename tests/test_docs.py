@@ -11,7 +11,7 @@ import pytest
 
 from shapeopt import __all__ as public
 from shapeopt.paper.find import FOLDER, shipped
-from shapeopt.policy import load_card
+from shapeopt.paper.weights import load_card
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), DOCS / "examples" / "index.md"])

@@ -15,11 +15,11 @@ import pytest
 
 from shapeopt.core import REACH, Box
 from shapeopt.oracles import AbstractOracle
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy import UniversalPolicy, drift, line, moves, route, sampling, stock, sweep, universal
 from shapeopt.policy.draws import SAMPLES_FROM, draw
 from shapeopt.policy.secant import CURVATURE_FLOOR
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "shape_from_scratch.py"
 READINGS = 200

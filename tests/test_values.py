@@ -8,9 +8,9 @@ import pytest
 import shapeopt
 from shapeopt.core import Box, Reading
 from shapeopt.oracles.value_only import ValueOracle
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy import UniversalPolicy
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 from shapeopt.values import ValueOptimizer
 
 D = 3

@@ -19,8 +19,8 @@ from shapeopt.bench.digest import (
 )
 from shapeopt.bench.metrics import METRICS
 from shapeopt.bench.profiles import Targets, area, ecdf
-from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.bench.records import Record, RecordError
+from shapeopt.paper.protocols import PROTOCOLS
 
 PAPER = tuple(dataclasses.replace(cell, tasks=16, starts=32) for cell in PROTOCOLS["paper"].cells)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shapeopt.bench import figure_sources
 from shapeopt.cli import main
+from shapeopt.paper.figures import sources as figure_sources
 from shapeopt.paper.figures.sheets import Sheet, save_sheet
 
 

@@ -13,7 +13,7 @@ from shapeopt.paper.dynamics import SemiImplicitStep, ShapedPotential
 from shapeopt.paper.memory import spatial_read_size
 from shapeopt.paper.networks import BETA_J, BETA_R, CUES, View, anchor_gain, mode_gains, nearest_hidden
 from shapeopt.paper.optimizer import ShapeOptimizer
-from shapeopt.policy import PaperPolicy
+from shapeopt.paper.policy import PaperPolicy
 
 DIMENSIONS = (1, 2, 5, 20, 100)
 DTYPES = ("float32", "float64")

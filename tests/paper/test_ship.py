@@ -7,8 +7,9 @@ from pathlib import Path
 import equinox as eqx
 import pytest
 
-from shapeopt.bench.methods import find_method
-from shapeopt.policy import find, find_policy, load_card, save_policy
+from shapeopt.paper.find import FITTED, load_policy
+from shapeopt.paper.methods import find_method
+from shapeopt.paper.weights import load_card, save_policy
 
 SHIP = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "ship.py"))
 ABOUT = {"family": "ackley", "seed": 7, "command": "shapeopt train FOLDER --config config.toml"}
@@ -30,7 +31,7 @@ def card(family="ackley", **settings):
     ],
 )
 def test_the_name_says_family_dimension_and_what_is_lacking(name, made):
-    assert SHIP["shipped_name"](made) == name and find.FITTED.fullmatch(name)
+    assert SHIP["shipped_name"](made) == name and FITTED.fullmatch(name)
 
 
 def test_the_cell_is_the_paper_s_with_enough_runs():
@@ -42,15 +43,15 @@ def test_the_cell_is_the_paper_s_with_enough_runs():
         SHIP["card_cell"](card(d=3))
 
 
-def test_a_shipped_run_is_a_method_s_policy_with_results_of_itself_and_its_rivals(tmp_path, ship, drawn, capsys):
+def test_a_shipped_run_is_a_method_s_policy_with_results_of_itself_and_its_rivals(tmp_path, weights, drawn, capsys):
     run = tmp_path / "run"
     run.mkdir()
     policy = drawn(d=2, use_memory=False)
     save_policy(run / "policy", policy, ABOUT)
-    SHIP["main"](SHIP["Config"]((run,), tasks=1, baselines=("gd",), folder=find.FOLDER))
+    SHIP["main"](SHIP["Config"]((run,), tasks=1, baselines=("gd",), folder=weights))
     assert "paper-ackley-2-no-memory, ackley-2-paper-varied-48, 1 tasks x 32 starts" in capsys.readouterr().out
-    assert eqx.tree_equal(find_policy("paper-ackley-2-no-memory"), policy)
-    about = load_card(find.FOLDER / "paper-ackley-2-no-memory")["about"]
+    assert eqx.tree_equal(load_policy("paper-ackley-2-no-memory"), policy)
+    about = load_card(weights / "paper-ackley-2-no-memory")["about"]
     assert {name: about[name] for name in ABOUT} == ABOUT
     assert set(about["results"]) == {"paper-ackley-2-no-memory", "gd"} and about["results_of"]["seed"] == SHIP["SEED"]
     for row in about["results"].values():

@@ -1,14 +1,15 @@
-"""Every shipped policy of the paper's kind loads, is what its name says, and its card tells how it was made."""
+"""Every policy of the folder `weights` loads, is what its name says, and its card tells how it was made."""
 
 import shlex
 
 import pytest
 
-from shapeopt.paper.find import FOLDER, shipped
+from shapeopt.paper.find import CHECKOUT, load_policy
+from shapeopt.paper.policy import PaperPolicy
 from shapeopt.paper.training.config import from_plain
-from shapeopt.policy import PaperPolicy, find_policy, load_card
+from shapeopt.paper.weights import load_card
 
-NAMES = [name for name in shipped() if name.startswith("paper-")]
+NAMES = sorted(card.stem for card in CHECKOUT.glob("*.json"))
 ENDINGS = {
     "no-controller": ("use_controller", False),
     "no-memory": ("use_memory", False),
@@ -24,19 +25,19 @@ def test_the_paper_s_cells_have_a_policy_each():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_shipped_policy_is_what_its_name_says(name):
-    policy = find_policy(name)
+def test_a_stored_policy_is_what_its_name_says(name):
+    policy = load_policy(name)
     _, family, d, *ending = name.split("-", 3)
     assert isinstance(policy, PaperPolicy)
     assert policy.planner.d == int(d)
     expected = {"use_controller": True, "use_memory": True, "event_horizon": 6} | dict(ENDINGS[e] for e in ending)
     assert {key: policy.settings[key] for key in expected} == expected
-    assert load_card(FOLDER / name)["about"]["family"] == family
+    assert load_card(CHECKOUT / name)["about"]["family"] == family
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_card_tells_how_its_policy_was_made_and_what_it_reaches(name):
-    about = load_card(FOLDER / name)["about"]
+    about = load_card(CHECKOUT / name)["about"]
     config = from_plain(about["schedule"])
     assert (config.seed, config.dimension) == (about["seed"], about["dimension"])
     assert about["calls"] > 0

@@ -21,9 +21,8 @@ from shapeopt.paper.dynamics import (
     Structure,
 )
 from shapeopt.paper.optimizer import ShapeOptimizer
-from shapeopt.paper.policy import FARTHEST
+from shapeopt.paper.policy import FARTHEST, PaperPolicy
 from shapeopt.paper.stage import Scales, Stage, Survey, acting_on
-from shapeopt.policy import PaperPolicy
 from shapeopt.rollout import rollout
 
 CALLS = 100

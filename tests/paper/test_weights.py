@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from shapeopt.policy import POLICY_KINDS, PaperPolicy, PolicyFileError, cast_policy, load_card, load_policy, save_policy
+from shapeopt.paper.kinds import POLICY_KINDS
+from shapeopt.paper.policy import PaperPolicy
+from shapeopt.paper.weights import PolicyFileError, cast_policy, load_card, read_policy, save_policy
 
 
 def drawn(**settings) -> PaperPolicy:
@@ -67,7 +69,7 @@ def test_a_policy_comes_back_bit_for_bit(tmp_path, settings, dtype):
     odd[:2] = np.nan, np.inf
     policy = eqx.tree_at(lambda p: p.planner.network.layers[0].bias, policy, jnp.asarray(odd))
     save_policy(tmp_path / "p", policy, {})
-    loaded = load_policy(tmp_path / "p")
+    loaded = read_policy(tmp_path / "p")
     assert loaded.settings == policy.settings
     assert jax.tree.structure(loaded) == jax.tree.structure(policy)
     for left, right in zip(jax.tree.leaves(loaded), jax.tree.leaves(policy), strict=True):
@@ -79,13 +81,13 @@ def test_a_policy_comes_back_bit_for_bit(tmp_path, settings, dtype):
 def test_the_card_keeps_the_free_fields_and_either_file_names_the_pair(stem, policy):
     assert load_card(stem)["about"] == {"trained_on": ["ackley"]}
     assert load_card(stem)["settings"] == policy.settings
-    assert eqx.tree_equal(load_policy(str(card_of(stem))), load_policy(weights_of(stem)))
+    assert eqx.tree_equal(read_policy(str(card_of(stem))), read_policy(weights_of(stem)))
 
 
 def test_saving_again_replaces_both_files_and_leaves_no_others(stem, policy):
     other = jax.tree.map(lambda leaf: 2.0 * leaf if eqx.is_array(leaf) else leaf, policy)
     save_policy(stem, other, {})
-    assert eqx.tree_equal(load_policy(stem), other)
+    assert eqx.tree_equal(read_policy(stem), other)
     assert {path.name for path in stem.parent.iterdir()} == {"pilot-v1.2.json", "pilot-v1.2.safetensors"}
 
 
@@ -98,7 +100,7 @@ def test_a_failed_save_leaves_the_old_pair_and_no_temporary_file(stem, policy, m
         save_policy(stem, jax.tree.map(lambda leaf: leaf, policy), {"new": True})
     assert len(list(stem.parent.iterdir())) == 2
     assert load_card(stem)["about"] == {"trained_on": ["ackley"]}
-    assert eqx.tree_equal(load_policy(stem), policy)
+    assert eqx.tree_equal(read_policy(stem), policy)
 
 
 @pytest.mark.parametrize("value", [float("nan"), object()])
@@ -115,7 +117,7 @@ def test_every_flipped_byte_is_noticed(stem):
         flipped[position] ^= 1
         weights_of(stem).write_bytes(flipped)
         with pytest.raises(PolicyFileError, match=r"pilot-v1\.2\.safetensors has SHA-256"):
-            load_policy(stem)
+            read_policy(stem)
 
 
 @pytest.mark.parametrize("kept", [0, 4, 100, -1])
@@ -123,29 +125,29 @@ def test_a_truncated_file_is_refused_even_if_the_hash_was_made_to_agree(stem, ke
     blob = weights_of(stem).read_bytes()[:kept]
     weights_of(stem).write_bytes(blob)
     with pytest.raises(PolicyFileError, match="has SHA-256"):
-        load_policy(stem)
+        read_policy(stem)
     edit_card(stem, sha256=hashlib.sha256(blob).hexdigest())
     with pytest.raises(PolicyFileError, match=r"pilot-v1\.2\.safetensors is not a valid safetensors file"):
-        load_policy(stem)
+        read_policy(stem)
 
 
 def test_a_missing_file_is_named(stem, tmp_path):
     weights_of(stem).unlink()
     with pytest.raises(PolicyFileError, match=r"pilot-v1\.2\.safetensors does not exist"):
-        load_policy(stem)
+        read_policy(stem)
     card_of(stem).unlink()
     with pytest.raises(PolicyFileError, match=r"pilot-v1\.2\.json does not exist"):
-        load_policy(stem)
+        read_policy(stem)
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(PolicyFileError, match=r"folder\.json can't be read"):
-        load_policy(tmp_path / "folder")
+        read_policy(tmp_path / "folder")
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b'{"format": 1,}', b"\xff\xfe", b'{"format": NaN}', b"[" * 100_000])
 def test_a_malformed_card_is_refused(stem, raw):
     card_of(stem).write_bytes(raw)
     with pytest.raises(PolicyFileError, match=r"pilot-v1\.2\.json is not valid JSON"):
-        load_policy(stem)
+        read_policy(stem)
 
 
 def test_a_card_of_the_wrong_form_is_refused(stem):
@@ -161,11 +163,11 @@ def test_a_card_of_the_wrong_form_is_refused(stem):
     for message, change in changes.items():
         edit_card(stem, **change)
         with pytest.raises(PolicyFileError, match=message):
-            load_policy(stem)
+            read_policy(stem)
         card_of(stem).write_text(original)
     card_of(stem).write_text("[1]")
     with pytest.raises(PolicyFileError, match="must hold a JSON object; got list"):
-        load_policy(stem)
+        read_policy(stem)
 
 
 @pytest.mark.parametrize(
@@ -175,13 +177,13 @@ def test_a_card_of_the_wrong_form_is_refused(stem):
 def test_settings_that_do_not_fit_are_refused_without_allocating(stem, change):
     edit_card(stem, settings=load_card(stem)["settings"] | change)
     with pytest.raises(PolicyFileError, match=r"pilot-v1\.2"):
-        load_policy(stem)
+        read_policy(stem)
 
 
 def test_a_policy_larger_than_memory_is_refused_by_its_shapes(stem):
     edit_card(stem, settings=load_card(stem)["settings"] | {"hidden": 10**9})
     with pytest.raises(PolicyFileError, match=r"planner\.network\.layers\.0\.weight has shape"):
-        load_policy(stem)
+        read_policy(stem)
 
 
 def test_a_wrong_shape_dtype_or_name_is_refused_under_a_matching_hash(stem):
@@ -197,7 +199,7 @@ def test_a_wrong_shape_dtype_or_name_is_refused_under_a_matching_hash(stem):
     }.items():
         edit_weights(stem, **changes)
         with pytest.raises(PolicyFileError, match=message):
-            load_policy(stem)
+            read_policy(stem)
         weights_of(stem).write_bytes(blob)
         card_of(stem).write_text(card)
     assert not (stem.parent.parent / "escape").exists()
@@ -206,25 +208,25 @@ def test_a_wrong_shape_dtype_or_name_is_refused_under_a_matching_hash(stem):
 def test_a_file_above_the_limit_is_refused_by_its_size_alone(stem):
     size = weights_of(stem).stat().st_size
     with pytest.raises(PolicyFileError, match=f"has {size} bytes; the limit is {size - 1}"):
-        load_policy(stem, max_bytes=size - 1)
-    load_policy(stem, max_bytes=size)
+        read_policy(stem, max_bytes=size - 1)
+    read_policy(stem, max_bytes=size)
     os.truncate(weights_of(stem), 64 * 2**20 + 1)  # sparse: it takes no room
     with pytest.raises(PolicyFileError, match=f"has {64 * 2**20 + 1} bytes; the limit is {64 * 2**20}"):
-        load_policy(stem)
+        read_policy(stem)
     os.truncate(card_of(stem), 2**20 + 1)
     with pytest.raises(PolicyFileError, match=rf"pilot-v1\.2\.json has {2**20 + 1} bytes; the limit is {2**20}"):
-        load_policy(stem)
+        read_policy(stem)
 
 
 def test_the_table_of_kinds_is_closed_and_can_be_given(stem):
     assert isinstance(POLICY_KINDS, MappingProxyType)
     with pytest.raises(PolicyFileError, match=r'kind "paper"; known kinds are \[\]'):
-        load_policy(stem, kinds={})
+        read_policy(stem, kinds={})
 
 
 def test_wide_weights_say_what_they_need_when_only_narrow_floats_exist(stem):
     with jax.enable_x64(False), pytest.raises(PolicyFileError, match=r"'float64' needs jax\.enable_x64"):
-        load_policy(stem)
+        read_policy(stem)
 
 
 def test_a_cast_policy_runs_in_the_other_precision(policy):
@@ -235,4 +237,4 @@ def test_a_cast_policy_runs_in_the_other_precision(policy):
 
 def test_the_path_must_name_a_policy():
     with pytest.raises(ValueError, match="`path` must name a policy"):
-        load_policy("/")
+        read_policy("/")

@@ -11,10 +11,10 @@ import pytest
 
 from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy import UniversalPolicy, route
 from shapeopt.policy.axes import PRELUDE, eigenvectors, survey_length
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 
 D, BUDGET = 12, 400
 TURN = np.linalg.qr(np.random.default_rng(5).normal(size=(D, D)))[0]

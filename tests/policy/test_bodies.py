@@ -9,12 +9,12 @@ import pytest
 
 from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
-from shapeopt.paper.base import Plant
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy import UniversalPolicy, bodies
+from shapeopt.policy.base import Plant
 from shapeopt.policy.bodies import Bodies
 from shapeopt.policy.pair_model import body_shape
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 
 Pair = Callable[[jax.Array], jax.Array]
 

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import shapeopt
-from shapeopt.paper.base import Plant
+from shapeopt.policy.base import Plant
 from shapeopt.policy.line import STRETCH, Line
 
 YES = jnp.ones((), bool)

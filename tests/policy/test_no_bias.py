@@ -11,9 +11,9 @@ from scipy.stats import wilcoxon
 
 from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy import UniversalPolicy
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 
 D, RUNS, CALLS, WELLS = 4, 128, 100, 6
 RNG = np.random.default_rng(0)

@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from shapeopt.oracles import ExactOracle
-from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.policy import UniversalPolicy
 from shapeopt.policy.heads import Advice
 from shapeopt.policy.moves import ANYWHERE, DIFFERENCE, KINDS, Station, moves_few
 from shapeopt.policy.route import is_ripple
 from shapeopt.rollout import rollout
+from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import cube
 
 D, RUNS = 10, 8

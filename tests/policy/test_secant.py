@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapeopt.paper.dynamics import SecantMetric, SecantPairs
+from shapeopt.policy.secant import SecantMetric, SecantPairs
 
 
 def random_pairs(seed, d, count, spread=1.0):

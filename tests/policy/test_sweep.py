@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import shapeopt
-from shapeopt.paper.base import Plant
 from shapeopt.policy import UniversalPolicy
+from shapeopt.policy.base import Plant
 from shapeopt.policy.draws import draw
 from shapeopt.policy.moves import KINDS
 from shapeopt.policy.sweep import Course, Sweep, coupling_of, other_place, sweep_length, tentative_place

@@ -6,7 +6,7 @@ import pytest
 from shapeopt.bench.digest import Digest
 from shapeopt.bench.layout import MISSING
 from shapeopt.bench.metrics import METRICS
-from shapeopt.bench.protocols import PROTOCOLS
+from shapeopt.paper.protocols import PROTOCOLS
 from shapeopt.paper.tables.ablations import controller_table, horizon_table, memory_table
 
 TASKS = 16

@@ -5,7 +5,7 @@ import pytest
 
 from shapeopt.bench.digest import Digest
 from shapeopt.bench.metrics import METRICS as ALL
-from shapeopt.bench.protocols import PROTOCOLS
+from shapeopt.paper.protocols import PROTOCOLS
 from shapeopt.paper.tables.published import find, published
 from shapeopt.paper.tables.reproduction import BASELINES, METRICS, outside_table, reproduced, reproduction_table
 from shapeopt.paper.tables.sources import SYNTHETIC

@@ -9,20 +9,21 @@ from shapeopt.bench.digest import Digest
 from shapeopt.bench.formats import FORMATS
 from shapeopt.bench.layout import MISSING, Mark, Table
 from shapeopt.bench.metrics import METRICS
-from shapeopt.bench.protocol_tables import (
+from shapeopt.bench.protocol_tables import overview_table
+from shapeopt.bench.tables import protocols_of
+from shapeopt.paper.protocols import PROTOCOLS
+from shapeopt.paper.tables.ablation_tables import oracle_compact_table, settings_compact_table
+from shapeopt.paper.tables.main_summary import main_summary
+from shapeopt.paper.tables.mechanism_table import mechanisms_table
+from shapeopt.paper.tables.protocol_tables import (
     multiwell_table,
     oracle_table,
-    overview_table,
     protocol_table,
     science_table,
     settings_table,
     synthetic_table,
 )
-from shapeopt.bench.protocols import PROTOCOLS
-from shapeopt.bench.tables import PER_PROTOCOL, TABLES, protocols_of, table_names
-from shapeopt.paper.tables.ablation_tables import oracle_compact_table, settings_compact_table
-from shapeopt.paper.tables.main_summary import main_summary
-from shapeopt.paper.tables.mechanism_table import mechanisms_table
+from shapeopt.paper.tables.table import PER_PROTOCOL, TABLES, table_names
 
 TASKS = 16
 ZIGZAG = np.where(np.arange(TASKS) % 2, 0.5, -0.5)

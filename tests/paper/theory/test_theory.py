@@ -10,12 +10,13 @@ from shapeopt.cli import main
 from shapeopt.core import Box
 from shapeopt.paper.base import AbstractPolicy
 from shapeopt.paper.dynamics import DissipationOperator, ShapedPotential, SkewOperator
+from shapeopt.paper.find import load_policy
 from shapeopt.paper.theory.frozen import FrozenStage, bounds_of, freeze, stage_of
 from shapeopt.paper.theory.lyapunov import SHARES, Constants, check_rates, fitted_rate
 from shapeopt.paper.theory.progress import Proposals, frequencies
 from shapeopt.paper.theory.study import Cell, ledger_statement, rate_statement, structure_statement
 from shapeopt.paper.theory.watch import watch
-from shapeopt.policy import cast_policy, find_policy
+from shapeopt.paper.weights import cast_policy
 from shapeopt.tasks import StartLaw, make_family
 
 
@@ -63,7 +64,7 @@ class Changed(AbstractPolicy):
 
 
 def broken_cell(part):
-    policy = Changed(cast_policy(find_policy("paper-ackley-2"), jnp.float64), part)
+    policy = Changed(cast_policy(load_policy("paper-ackley-2"), jnp.float64), part)
     return Cell("broken", policy, make_family("ackley", 2, StartLaw.PAPER, varied=True), 24)
 
 

@@ -6,9 +6,9 @@ import jax
 import numpy as np
 import pytest
 
+from shapeopt.paper.policy import PaperPolicy
 from shapeopt.paper.training.config import Precision, TrainConfig
 from shapeopt.paper.training.phases import make_phases, split_policy
-from shapeopt.policy import PaperPolicy
 from shapeopt.tasks import StartLaw, make_family
 
 READINGS, BATCH = 16, 4

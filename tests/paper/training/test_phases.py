@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from shapeopt.paper.policy import PaperPolicy
 from shapeopt.paper.training.estimators import Estimate, EvolutionStrategy
 from shapeopt.paper.training.losses import OUTCOME_WEIGHTS
 from shapeopt.paper.training.phases import Part, falling, make_phases, split_policy, units_of
-from shapeopt.policy import PaperPolicy
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from shapeopt.paper.training.checkpoint import CheckpointError, read_progress
 from shapeopt.paper.training.config import TrainConfig, from_plain, read_config
 from shapeopt.paper.training.trainer import schedule, train
-from shapeopt.paper.weights import load_card, load_policy
+from shapeopt.paper.weights import load_card, read_policy
 from shapeopt.tasks import AbstractFamily, AbstractTask
 
 
@@ -97,7 +97,7 @@ def test_a_run_leaves_log_card_and_the_best_policy(tiny, finished):
     assert card["calls"] == sum(entry["calls"] for entry in updates)
     assert card["updates"] == 10 and card["skipped_updates"] == 0
     assert [progress.done for progress in heard] == list(range(1, 11))
-    assert eqx.tree_equal(load_policy(folder / "policy"), trained.policy)
+    assert eqx.tree_equal(read_policy(folder / "policy"), trained.policy)
     with jax.enable_x64(False):
         key = jax.random.fold_in(jax.random.key(tiny.config.seed), 2)
         params = eqx.filter(trained.policy, eqx.is_inexact_array)

@@ -14,7 +14,8 @@ from shapeopt.paper.training.phases import split_policy
 from shapeopt.paper.training.sensing import Sensing
 from shapeopt.paper.training.teacher import Label, ProbeTeacher
 from shapeopt.paper.training.unroll import C_ESCAPE, C_G, C_P, Unroll, teacher_force
-from shapeopt.policy import UniversalPolicy, cast_policy
+from shapeopt.paper.weights import cast_policy
+from shapeopt.policy import UniversalPolicy
 from shapeopt.rollout import rollout
 
 
