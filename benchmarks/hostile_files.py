@@ -28,7 +28,7 @@ import tyro
 
 import shapeopt
 from shapeopt.oracles import JournalError
-from shapeopt.paper.find import FOLDER
+from shapeopt.paper.find import CHECKOUT
 from shapeopt.paper.weights import PolicyFileError, read_policy
 
 POLICY = "paper-ackley-2"
@@ -99,7 +99,7 @@ class Policies:
 
     def __init__(self, folder: Path) -> None:
         self.stem = folder / POLICY
-        self.weights, self.card = ((FOLDER / f"{POLICY}.{end}").read_bytes() for end in ("safetensors", "json"))
+        self.weights, self.card = ((CHECKOUT / f"{POLICY}.{end}").read_bytes() for end in ("safetensors", "json"))
 
     def judge(self, raw: bytes, card: bytes) -> str:
         self.stem.with_suffix(".safetensors").write_bytes(raw)

@@ -124,7 +124,8 @@ def test_cells_that_are_left_out_are_named_with_the_reason_and_are_no_failure(fo
     code, out, err = run(capsys, "ours:TINY", "--out", "records", "--methods", "direct", "paper")
     assert code == 0 and err == []
     assert out[:2] == [
-        "left out: paper on rastrigin-2-box-12, rastrigin-2-box-9: there is no policy paper-rastrigin-2 in a folder `weights`",
+        "left out: paper on rastrigin-2-box-12, rastrigin-2-box-9: "
+        "there is no policy paper-rastrigin-2 in a folder `weights`",
         "tiny: 0 of 2 records are there, 2 to make in records",
     ]
     assert out[-1] == "2 records made" and methods_of(folder / "records") == [(9, "direct"), (12, "direct")]

@@ -252,7 +252,7 @@ class PaperPolicy(AbstractPolicy):
         )
 
     def _retreat(self, drive: Drive, kappa: Float[Array, ""]) -> Drive:
-        """One step onto the anchor, all momentum dissipated: M = h^2 kappa I and nothing else (design, escape)."""
+        """One step onto the anchor, all momentum dissipated: M = h^2 kappa I and nothing else."""
         old, potential, q_bar = drive.structure, drive.potential, drive.potential.q_bar
         metric, zero = DiagonalMetric(jnp.ones_like(q_bar) / (self.h**2 * kappa)), jnp.zeros_like(kappa)
         still = jnp.zeros_like(q_bar)

@@ -111,7 +111,7 @@ class Survey(eqx.Module):
         return Scales(jnp.where(self.found, self.best, 0.0), force, self.last.size * force, self.count > 0)
 
     def log_stiffness(self) -> Float[Array, "modes d"]:
-        """log k of every mode: the force per length under which its steps are made (design §4, the three limits).
+        """log k of every mode: the force per length under which its steps are made.
 
         settle: rms g_i / 0.1,   refine: rms(dg_i) / rms(dq_i) along the last moves,   escape: as settle, one for all
         """
