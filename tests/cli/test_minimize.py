@@ -125,6 +125,7 @@ def test_ctrl_c_that_kills_the_objectives_own_program_is_no_failure(folder, caps
         (["objectives:bowl", *BOX, "--budget", "0"], "--budget must be at least 1; got 0"),
         (["objectives:bowl", *BOX, "--seed", "-1"], "--seed must not be negative; got -1"),
         (["objectives:bowl", *BOX, "--policy", "univers"], "did you mean 'universal'?"),
+        (["objectives:bowl", *BOX, "--policy", "paper-akley-2"], "did you mean 'paper-ackley-2'?"),
         (["objectives:bowl", *BOX, "--json", "no/such.json"], "'no' does not exist"),
         (["akley", "--dim", "3"], "did you mean 'ackley'?"),
         (["ackley"], "needs --dim"),

@@ -223,19 +223,28 @@ def attempt(
         objective.fun.interrupt = watch.interrupt
     try:
         with display, watch.interrupt:
-            common = {"bounds": objective.bounds, "budget": budget, "policy": policy, "seed": seed, "callback": watch}
-            common |= {"port_allowance": port_allowance, "stages": stages}
-            if _is_shipped(policy):
-                from ..minimizer import minimize
-
-                own = {"jac": objective.jac, "journal": journal, "on_error": on_error, "call_timeout": call_timeout}
-                result = minimize(objective.fun, objective.x0, **common, **own)
-            else:
-                from .. import paper
-
+            if not _is_shipped(policy):
                 if objective.jac is not None or journal is not None or call_timeout is not None:
                     raise UsageError(f"--policy {policy} goes with no gradient, journal or time limit of one's own")
-                result = paper.minimize(objective.fun, objective.x0, **common)
+                result = _paper_run(objective, budget, policy, seed, port_allowance, stages, watch)
+            else:
+                from ..minimizer import minimize
+
+                result = minimize(
+                    objective.fun,
+                    objective.x0,
+                    bounds=objective.bounds,
+                    budget=budget,
+                    jac=objective.jac,
+                    policy=policy,
+                    port_allowance=port_allowance,
+                    seed=seed,
+                    callback=watch,
+                    journal=journal,
+                    on_error=on_error,
+                    call_timeout=call_timeout,
+                    stages=stages,
+                )
     except KeyboardInterrupt as error:
         return Outcome(watch.so_far(error), time.perf_counter() - began, interrupted=True)
     except Exception as error:
@@ -254,6 +263,31 @@ def attempt(
     if interrupted:
         result.message = INTERRUPTED
     return Outcome(result, time.perf_counter() - began, interrupted=interrupted)
+
+
+def _paper_run(
+    objective: Objective,
+    budget: int,
+    policy: str,
+    seed: int,
+    port_allowance: float | None,
+    stages: bool,
+    watch: "_Watch",
+) -> Any:
+    """The run of a policy of the paper's kind."""
+    from .. import paper
+
+    return paper.minimize(
+        objective.fun,
+        objective.x0,
+        bounds=objective.bounds,
+        budget=budget,
+        policy=policy,
+        port_allowance=port_allowance,
+        stages=stages,
+        seed=seed,
+        callback=watch,
+    )
 
 
 class _Watch:
@@ -287,14 +321,14 @@ class _Watch:
 
 def _check_policy(policy: str) -> None:
     """Refuse a policy that can't be found or read before any call is spent."""
-    from ..paper import load_policy
+    from ..paper.find import load_policy, stored
 
     if _is_shipped(policy):
         return
     try:
         load_policy(policy)
     except ValueError as error:
-        hint = did_you_mean(policy, ["universal"])
+        hint = did_you_mean(policy, ["universal", *stored()])
         raise UsageError(
             f"--policy {policy}: {error}" if not hint else f"no policy is called {policy!r}{hint}"
         ) from error
