@@ -74,7 +74,7 @@ def main(config: Config) -> None:
             print(name)
             continue
         began = time.perf_counter()
-        card = train(known[name], config.folder / name, onlooker=_report).card
+        card = train(known[name], config.folder / name, observer=_report).card
         first, best = card["validation"][0][1], card["best_validation"]
         print(f"{name}: validation {first:.4f} -> {best:.4f}, {time.perf_counter() - began:.0f} s", flush=True)
 

@@ -48,6 +48,13 @@ def test_quiet_prints_the_best_value_alone(folder, capsys):
     assert float(out) < 1e-6 and err == ""
 
 
+def test_a_stored_policy_is_run_by_the_paper_s_loop(capsys):
+    assert run("ackley", "--dim", "2", "--budget", "6", "--policy", "paper-ackley-2", "--quiet") == 0
+    assert float(capsys.readouterr().out) < 25.0
+    assert run("ackley", "--dim", "2", "--policy", "paper-ackley-2", "--journal", "calls") == 2
+    assert "goes with no gradient, journal or time limit" in capsys.readouterr().err
+
+
 def test_the_same_seed_gives_the_same_record_and_another_one_another(folder):
     records = []
     for i, seed in enumerate(("1", "1", "2")):

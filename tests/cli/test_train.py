@@ -68,7 +68,7 @@ def asked(monkeypatch):
     card = {"validation": [(0, -0.1)], "best_validation": -0.2, "family": "f", "dimension": 2, "updates": 5}
     card |= {"stopped_early": False, "skipped_updates": 1, "seed": 0, "seconds": 1.0, "calls": 9.0, "command": "c"}
 
-    def train(config, folder, onlooker):
+    def train(config, folder, observer):
         seen.append(config)
         return training.Trained(None, card, None)
 

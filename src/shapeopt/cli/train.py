@@ -105,12 +105,12 @@ class Train:
         display = make_display(quiet)
         with display, Interrupt(display.stopping) as interrupt:
 
-            def onlooker(progress: Any) -> bool:
+            def observer(progress: Any) -> bool:
                 display.show(progress)
                 return interrupt.asked
 
             try:
-                return train(config, self.out, onlooker=onlooker).card
+                return train(config, self.out, observer=observer).card
             except OSError as error:
                 raise UsageError(f"`out` {self.out} can't be used: {error}") from error
             except ValueError as error:

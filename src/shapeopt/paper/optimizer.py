@@ -38,11 +38,11 @@ class Channels(NamedTuple):
     power: Float[Array, ""]
 
 
-Onlooker = Callable[[Plant, Drive, StepResult], PyTree]  # says something of a step, and changes nothing
+Observer = Callable[[Plant, Drive, StepResult], PyTree]  # says something of a step, and changes nothing
 
 
 class Made(NamedTuple):
-    """A step, what shaped it, what the onlooker said of it, and whether its port input was cut."""
+    """A step, what shaped it, what the observer said of it, and whether its port input was cut."""
 
     result: StepResult
     potential: ShapedPotential
@@ -52,7 +52,7 @@ class Made(NamedTuple):
 
 class Info(NamedTuple):
     """What a person wants to see of a reading: its stage, why that ended, the energy of the step that led here and
-    whether its port input was cut, the anchor from here on, and what the onlooker said of the step that leads on."""
+    whether its port input was cut, the anchor from here on, and what the observer said of the step that leads on."""
 
     mode: Int[Array, ""]
     cause: Int[Array, ""]
@@ -79,7 +79,7 @@ class ShapeState(eqx.Module):
     info: Info
 
 
-class Heard(NamedTuple):
+class Observed(NamedTuple):
     """A reading that was taken in, and why the stage ends at it, if it does."""
 
     plant: Plant
@@ -91,7 +91,7 @@ class Heard(NamedTuple):
 class ShapeOptimizer(AbstractOptimizer):
     """SHAPE with a given policy; one reading a step.
 
-    Diagnostics that are off (no energy, no monitor, no anchor, no onlooker) leave nothing in the compiled loop.
+    Diagnostics that are off (no energy, no monitor, no anchor, no observer) leave nothing in the compiled loop.
 
     Departs from the paper: a signal that ends a stage is raised before the stage's next step is spent, not after.
     """
@@ -101,7 +101,7 @@ class ShapeOptimizer(AbstractOptimizer):
     record_energy: bool = eqx.field(static=True, default=True)
     record_anchor: bool = eqx.field(static=True, default=False)
     monitor: PassivityMonitor | None = None
-    onlooker: Onlooker | None = eqx.field(static=True, default=None)
+    observer: Observer | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
         if self.step.h != self.policy.h:
@@ -126,8 +126,8 @@ class ShapeOptimizer(AbstractOptimizer):
         return ShapeState(q, jnp.zeros_like(q), action, whole, policy, box, zero, total, pending, account, info)
 
     def _blank_view(self, q: Float[Array, " d"], policy: PyTree, action: StageAction, box: Box) -> PyTree:
-        """Zeros in the shape of what the onlooker says."""
-        if self.onlooker is None:
+        """Zeros in the shape of what the observer says."""
+        if self.observer is None:
             return None
         zero = jnp.zeros((), q.dtype)
         plant = Plant(q, jnp.zeros_like(q), zero, jnp.zeros_like(q), jnp.ones((), bool), box.q_lower, box.q_upper, zero)
@@ -141,10 +141,10 @@ class ShapeOptimizer(AbstractOptimizer):
         return state.info
 
     def tell(self, state: ShapeState, reading: Reading) -> ShapeState:
-        heard = self.hear(state, reading)
-        return self.move(state, heard, *self.plan(state, heard))
+        observed = self.observe(state, reading)
+        return self.move(state, observed, *self.plan(state, observed))
 
-    def hear(self, state: ShapeState, reading: Reading) -> Heard:
+    def observe(self, state: ShapeState, reading: Reading) -> Observed:
         """Take in a reading, made harmless where it is not finite, or so large that its square would not be."""
         box, dtype = state.box, state.q.dtype
         spent = state.spent + reading.cost.astype(dtype)
@@ -156,16 +156,16 @@ class ShapeOptimizer(AbstractOptimizer):
         plant = Plant(state.q, state.p, f, g, finite, box.q_lower, box.q_upper, share)
         policy = self.policy.assess(state.policy, plant, state.action)
         signals = self.policy.notice(policy, plant, state.action)
-        return Heard(plant, policy, cause_of(signals, state.age + 1, state.action.horizon), spent)
+        return Observed(plant, policy, cause_of(signals, state.age + 1, state.action.horizon), spent)
 
-    def plan(self, state: ShapeState, heard: Heard) -> tuple[PyTree, StageAction]:
+    def plan(self, state: ShapeState, observed: Observed) -> tuple[PyTree, StageAction]:
         """The policy's state and the stage that goes on from here: another one if the last has ended."""
-        renewed = self.policy.begin(heard.policy, heard.plant, state.action, heard.cause)
-        return _where(heard.cause != Cause.NONE, renewed, (heard.policy, state.action))
+        renewed = self.policy.begin(observed.policy, observed.plant, state.action, observed.cause)
+        return _where(observed.cause != Cause.NONE, renewed, (observed.policy, state.action))
 
-    def move(self, state: ShapeState, heard: Heard, policy: PyTree, action: StageAction) -> ShapeState:
+    def move(self, state: ShapeState, observed: Observed, policy: PyTree, action: StageAction) -> ShapeState:
         """The step of the stage."""
-        plant, cause, age = heard.plant, heard.cause, state.age + 1
+        plant, cause, age = observed.plant, observed.cause, state.age + 1
         made = self._step(plant, self.policy.control(policy, plant, action), state.account)
         followed = self.policy.follow(policy, plant, action, made.result)
         result = made.result
@@ -186,7 +186,7 @@ class ShapeOptimizer(AbstractOptimizer):
             seen=made.seen,
         )
         account = None if account is None or made.cut is None else account.after(result.work, made.cut)
-        age, spent = jnp.where(ended, 0, age), heard.spent
+        age, spent = jnp.where(ended, 0, age), observed.spent
         sound = jnp.all(jnp.isfinite(result.q)) & jnp.all(jnp.isfinite(result.p))  # else an overflow: stay, at rest
         q, p = jnp.where(sound, result.q, plant.q), jnp.where(sound, result.p, 0.0)
         return ShapeState(q, p, action, age, followed, state.box, spent, state.budget, pending, account, info)
@@ -200,12 +200,12 @@ class ShapeOptimizer(AbstractOptimizer):
         result = self.step(
             plant.q, plant.p, plant.g, potential, structure, plant.lower, plant.upper, self.policy.p_max, radius
         )
-        seen = None if self.onlooker is None else self.onlooker(plant, drive, result)
+        seen = None if self.observer is None else self.observer(plant, drive, result)
         return Made(result, potential, seen, cut)
 
 
 def channels_of(plant: Plant, drive: Drive, result: StepResult) -> Channels:
-    """The onlooker of training."""
+    """The observer of training."""
     structure, v = drive.structure, result.e_p
     u_port = structure.port_input(v)
     skew, drag = structure.alpha_J * structure.skew(v), structure.alpha_R * structure.dissipation(v)
@@ -213,7 +213,7 @@ def channels_of(plant: Plant, drive: Drive, result: StepResult) -> Channels:
 
 
 def potential_of(plant: Plant, drive: Drive, result: StepResult) -> ShapedPotential:
-    """The onlooker of `result.stages`."""
+    """The observer of `result.stages`."""
     return drive.potential
 
 

@@ -54,7 +54,7 @@ class PaperPolicy(AbstractPolicy):
     serves the result alone. The ablations use `event_horizon` 4.
 
     Departs from the paper: what the networks see and say is in units of the stage and of the stiffness that the
-    readings show (see `paper_stage`), where the paper takes f as it is. The momentum's bound, P_MAX, shrinks the whole
+    readings show (see `stage`), where the paper takes f as it is. The momentum's bound, P_MAX, shrinks the whole
     momentum rather than clip each component, and acts as the next step begins, this step being limited by a radius.
     After a reading that is not finite the plant goes halfway back to the last finite one, or anywhere if there was
     none. `plan_horizon` and `sample_mode` are off by default.

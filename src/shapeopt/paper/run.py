@@ -137,7 +137,7 @@ class _Run:
             SemiImplicitStep(self.policy.h),
             record_anchor=self.keeps_points,
             monitor=_monitor(port_allowance),
-            onlooker=potential_of if stages and self.keeps_points else None,
+            observer=potential_of if stages and self.keeps_points else None,
         )
 
     def _advance(self, optimizer: ShapeOptimizer, callback: Callback | None) -> Status:

@@ -66,9 +66,9 @@ class Stop(Exception):
 @pytest.fixture(scope="module")
 def finished(tiny, tmp_path_factory):
     """A whole run, told update by update."""
-    folder, heard = tmp_path_factory.mktemp("run"), []
+    folder, observed = tmp_path_factory.mktemp("run"), []
     with jax.numpy_dtype_promotion("strict"), jax.enable_x64(True):  # as in a test, so that nothing is traced twice
-        return folder, train(tiny.config, folder, onlooker=heard.append), heard
+        return folder, train(tiny.config, folder, observer=observed.append), observed
 
 
 def weights(folder):
@@ -84,7 +84,7 @@ def test_the_schedule_is_the_paper_s(tiny):
 
 
 def test_a_run_leaves_log_card_and_the_best_policy(tiny, finished):
-    folder, trained, heard = finished
+    folder, trained, observed = finished
     entries = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     updates = [entry for entry in entries if "phase" in entry]
     assert [entry["update"] for entry in updates] == list(range(10))
@@ -96,7 +96,7 @@ def test_a_run_leaves_log_card_and_the_best_policy(tiny, finished):
     assert [score for _, score in card["validation"]] == scores
     assert card["calls"] == sum(entry["calls"] for entry in updates)
     assert card["updates"] == 10 and card["skipped_updates"] == 0
-    assert [progress.done for progress in heard] == list(range(1, 11))
+    assert [progress.done for progress in observed] == list(range(1, 11))
     assert eqx.tree_equal(read_policy(folder / "policy"), trained.policy)
     with jax.enable_x64(False):
         key = jax.random.fold_in(jax.random.key(tiny.config.seed), 2)
@@ -112,7 +112,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tiny, finished, tmp_path, after)
             raise Stop
 
     with pytest.raises(Stop):
-        train(tiny.config, tmp_path, onlooker=stop)
+        train(tiny.config, tmp_path, observer=stop)
     assert not (tmp_path / "policy.safetensors").exists()
     trained = train(tiny.config, tmp_path)
     assert weights(tmp_path) == weights(finished[0])
@@ -150,7 +150,7 @@ def test_a_log_that_a_crash_cut_off_is_made_whole(tiny, finished, tmp_path, stat
             raise Stop
 
     with pytest.raises(Stop):
-        train(tiny.config, tmp_path, onlooker=stop)
+        train(tiny.config, tmp_path, observer=stop)
     log, whole = tmp_path / "log.jsonl", (finished[0] / "log.jsonl").read_text()
     if state == "lost":
         log.unlink()
@@ -161,10 +161,10 @@ def test_a_log_that_a_crash_cut_off_is_made_whole(tiny, finished, tmp_path, stat
     assert weights(tmp_path) == weights(finished[0])
 
 
-def test_an_onlooker_can_stop_a_run_between_checkpoints_and_it_goes_on_to_the_same_bytes(tiny, finished, tmp_path):
+def test_an_observer_can_stop_a_run_between_checkpoints_and_it_goes_on_to_the_same_bytes(tiny, finished, tmp_path):
     config = replace(tiny.config, checkpoint_every=100)
     with pytest.raises(KeyboardInterrupt):
-        train(config, tmp_path, onlooker=lambda progress: progress.done == 6)
+        train(config, tmp_path, observer=lambda progress: progress.done == 6)
     done = read_progress((tmp_path / "checkpoint.safetensors").read_bytes(), tmp_path)["tally"]["updates"]
     assert done == 6
     train(config, tmp_path)

@@ -61,11 +61,6 @@ class DissipationOperator(eqx.Module):
         """Diagonal = softplus(raw) >= 0."""
         return DissipationOperator(B, jax.nn.softplus(raw))
 
-    @property
-    def low_rank(self) -> "DissipationOperator":
-        """D without its diagonal."""
-        return DissipationOperator(self.B, None)
-
     def __call__(self, v: Float[Array, " d"]) -> Float[Array, " d"]:
         drag = jnp.zeros_like(v) if self.diagonal is None else self.diagonal * v
         return drag if self.B.shape[-1] == 0 else self.B @ (v @ self.B) + drag  # eq. dp_psd_operator

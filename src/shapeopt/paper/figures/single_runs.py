@@ -93,7 +93,7 @@ def _shape_run(cell: Cell, seed: int, budget: int) -> tuple[AbstractTask, ShapeO
     keys = Keys(*(words[0] for words in run_keys(cell, seed)))
     task, x0 = prepare(cell, keys)
     policy = cast_policy(load_policy(fitted_policy("paper", cell)), "float64")
-    optimizer = ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False, onlooker=potential_of)
+    optimizer = ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False, observer=potential_of)
     run = jax.jit(functools.partial(rollout, optimizer, budget=budget, record_points=True))
     trace = run(ExactOracle(task), x0, task.box, key=jax.random.wrap_key_data(keys.run))
     return task, optimizer, trace.steps, trace.end.state

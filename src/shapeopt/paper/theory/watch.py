@@ -37,7 +37,7 @@ class Snapshot(NamedTuple):
 
 
 def snapshot(plant: Plant, drive: Drive, result: StepResult) -> Snapshot:
-    """The onlooker."""
+    """The observer."""
     structure, one = drive.structure, jnp.ones_like(plant.q)
     dense = lambda operator: jax.vmap(operator)(jnp.diag(one)).T  # noqa: E731
     return Snapshot(
@@ -88,7 +88,7 @@ class Runs:
 def watch(name: str, policy: AbstractPolicy, family: Any, count: int, budget: int, seed: int) -> Runs:
     """`count` runs of `budget` calls, each on a task and a start of its own, with exact forces."""
     policy = cast_policy(policy, jnp.float64)
-    optimizer = ShapeOptimizer(policy, SemiImplicitStep(policy.h), onlooker=snapshot)
+    optimizer = ShapeOptimizer(policy, SemiImplicitStep(policy.h), observer=snapshot)
 
     @jax.jit
     @jax.vmap

@@ -48,7 +48,7 @@ class Update(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What an onlooker hears after each update."""
+    """What an observer hears after each update."""
 
     done: int
     total: int
@@ -82,7 +82,7 @@ class Trained(NamedTuple):
     learner: Learner
 
 
-Onlooker = Callable[[Progress], bool | None]  # True asks the run to stop
+Observer = Callable[[Progress], bool | None]  # True asks the run to stop
 
 
 def schedule(config: TrainConfig) -> Iterator[Update]:
@@ -105,17 +105,17 @@ def untrained(config: TrainConfig) -> PaperPolicy:
 
 
 def train(
-    config: TrainConfig, folder: Path, family: AbstractFamily | None = None, onlooker: Onlooker | None = None
+    config: TrainConfig, folder: Path, family: AbstractFamily | None = None, observer: Observer | None = None
 ) -> Trained:
     """Train, or go on training, in `folder`; `family` replaces the one that the configuration names.
 
-    When the onlooker asks to stop, the checkpoint is brought up to date and KeyboardInterrupt is raised.
+    When the observer asks to stop, the checkpoint is brought up to date and KeyboardInterrupt is raised.
     """
     silent = SILENT.format(parallel.SECONDS_SILENT)
     clock = parallel.Clock(parallel.SECONDS_SILENT, silent) if jax.process_count() > 1 else None
     with jax.enable_x64(config.precision is Precision.DOUBLE), clock or nullcontext():
         try:
-            return _Run(config, folder, family, onlooker, clock).finish()
+            return _Run(config, folder, family, observer, clock).finish()
         except (ValueError, RuntimeError) as error:
             if parallel.lost(error):
                 reason = str(error).partition("\n")[0]
@@ -131,10 +131,10 @@ class _Run:
         config: TrainConfig,
         folder: Path,
         family: AbstractFamily | None,
-        onlooker: Onlooker | None,
+        observer: Observer | None,
         clock: parallel.Clock | None,
     ) -> None:
-        self.config, self.folder, self.family, self.onlooker = config, folder, family, onlooker
+        self.config, self.folder, self.family, self.observer = config, folder, family, observer
         self.clock, self.mesh, self.writes = clock, parallel.task_mesh(), parallel.is_writer()
         for name in ("batch", "validation_tasks"):
             parallel.check_divisible(self.mesh, name, getattr(config, name))
@@ -224,14 +224,14 @@ class _Run:
         self._write({"update": updates, "validation": score, "best": tally.best})
 
     def _tell(self, update: Update, outcome: Outcome, total: int, rate: float) -> bool:
-        """Whether the onlooker asks to stop."""
-        if self.onlooker is None:
+        """Whether the observer asks to stop."""
+        if self.observer is None:
             return False
         terms = {} if outcome.terms is None else {name: float(term) for name, term in outcome.terms._asdict().items()}
         done, loss = self.tally.updates, float(outcome.loss)
         left, validation = (total - done) / rate, self.tally.curve[-1][1]
         progress = Progress(done, total, update.phase, loss, terms, validation, self.tally.best, rate, left)
-        return bool(self.onlooker(progress))
+        return bool(self.observer(progress))
 
     def _save(self) -> None:
         now = time.perf_counter()

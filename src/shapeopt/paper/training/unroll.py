@@ -21,7 +21,7 @@ from ..dynamics import SemiImplicitStep
 from ..events import StageAction
 from ..memory import READ
 from ..networks import norm
-from ..optimizer import Channels, Heard, ShapeOptimizer, ShapeState, channels_of
+from ..optimizer import Channels, Observed, ShapeOptimizer, ShapeState, channels_of
 from ..stage import PaperState
 from .parallel import over_tasks
 from .record import Before, Lesson, Record
@@ -131,21 +131,21 @@ class Unroll(eqx.Module):
         if self.detached:
             states = jax.lax.stop_gradient(states)
         optimizer = make_optimizer(policy)
-        hear = lambda task, state, ledger: self._hear(optimizer, self.sensing.oracle(task), state, ledger)  # noqa: E731
-        charged, heard = jax.vmap(hear)(runs.tasks, states, ledgers)
-        event = heard.cause != Cause.NONE
+        observe = lambda task, state, ledger: self._observe(optimizer, self.sensing.oracle(task), state, ledger)  # noqa: E731
+        charged, observed = jax.vmap(observe)(runs.tasks, states, ledgers)
+        event = observed.cause != Cause.NONE
 
         def plan() -> Planned:
-            return jax.vmap(lambda *run: self._plan(optimizer, *run))(runs, states, heard, charged.readings)
+            return jax.vmap(lambda *run: self._plan(optimizer, *run))(runs, states, observed, charged.readings)
 
         silence = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(plan))
-        as_it_was = silence._replace(policy=heard.policy, action=states.action)
+        as_it_was = silence._replace(policy=observed.policy, action=states.action)
         planned = jax.lax.cond(jnp.any(event), plan, lambda: as_it_was)
-        action = _obeying(planned, event & heard.plant.finite) if self.taught else planned.action
-        told = jax.vmap(optimizer.move)(states, heard, planned.policy, action)
+        action = _obeying(planned, event & observed.plant.finite) if self.taught else planned.action
+        told = jax.vmap(optimizer.move)(states, observed, planned.policy, action)
         record = Record(
-            value=heard.plant.f,
-            q=heard.plant.q,
+            value=observed.plant.f,
+            q=observed.plant.q,
             goal=states.action.anchor,
             event=event,
             anchor=planned.action.anchor,
@@ -156,23 +156,23 @@ class Unroll(eqx.Module):
         )
         return (told, charged), record
 
-    def _hear(
+    def _observe(
         self, optimizer: ShapeOptimizer, oracle: AbstractOracle, state: ShapeState, ledger: OracleState
-    ) -> tuple[OracleState, Heard]:
+    ) -> tuple[OracleState, Observed]:
         ledger, reading = oracle.read(ledger, optimizer.ask(state))
         if self.constant_forces:
             reading = reading._replace(gradient=jax.lax.stop_gradient(reading.gradient))
-        return ledger, optimizer.hear(state, reading)
+        return ledger, optimizer.observe(state, reading)
 
     def _plan(
-        self, optimizer: ShapeOptimizer, run: Asked, state: ShapeState, heard: Heard, number: Int[Array, ""]
+        self, optimizer: ShapeOptimizer, run: Asked, state: ShapeState, observed: Observed, number: Int[Array, ""]
     ) -> Planned:
         """The planner's stage at an event, the teacher's label, and what the controller learns from that."""
-        policy, action = optimizer.plan(state, heard)
-        unit, plant = force_unit(policy), heard.plant
+        policy, action = optimizer.plan(state, observed)
+        unit, plant = force_unit(policy), observed.plant
         label, lesson = Label.none(plant.q), Lesson.none(plant.q.dtype)
         if not self.untaught:
-            stalled = (heard.cause != Cause.CLOCK) & (heard.cause != Cause.NONE)
+            stalled = (observed.cause != Cause.CLOCK) & (observed.cause != Cause.NONE)
             value = lambda q: run.tasks(state.box.outward(q))  # noqa: E731
             label = self.teacher(plant, unit, stalled, value, novelty_of(policy), run.keys, number)
         if self.taught:
@@ -182,7 +182,7 @@ class Unroll(eqx.Module):
 
 def make_optimizer(policy: AbstractPolicy) -> ShapeOptimizer:
     """The optimizer as it is trained: it notes its channels and keeps no energy ledger."""
-    return ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False, onlooker=channels_of)
+    return ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False, observer=channels_of)
 
 
 def force_unit(memory: PyTree) -> Float[Array, ""]:
