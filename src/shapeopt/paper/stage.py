@@ -78,7 +78,7 @@ class Survey(eqx.Module):
         return jnp.isfinite(self.best)
 
     def after(self, plant: Plant) -> "Survey":
-        f, g, q = jax.lax.stop_gradient((plant.f, plant.g, plant.q))  # units are constants to whoever differentiates
+        f, g, q = jax.lax.stop_gradient((plant.f, plant.g, plant.q))  # units are constants to differentiation
         force = _rms(g)
         counts = force > SMALLEST * jnp.finfo(g.dtype).tiny
         count = self.count + counts.astype(self.count.dtype)

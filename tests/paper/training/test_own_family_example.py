@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shapeopt.paper.training import Estimation
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "train_own_family.py"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "train_own_family.py"
 
 
 def test_the_example_trains_its_family_and_compares_on_held_out_tasks(capsys):

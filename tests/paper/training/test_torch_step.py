@@ -18,7 +18,7 @@ from shapeopt.paper.training.teacher import PROBE_TEACHER, TRIES
 from shapeopt.policy.draws import hashed_normal
 
 torch = pytest.importorskip("torch")
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 BATCH, READINGS = 3, 14
 
 

@@ -1,4 +1,4 @@
-"""The slow clock: what a stage is told to do, and when it ends."""
+"""The slow clock: the action of a stage, and the triggers that end it."""
 
 from .action import StageAction
 from .triggers import Signals, cause_of, writes_memory

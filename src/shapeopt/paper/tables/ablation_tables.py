@@ -36,11 +36,11 @@ def _compact(name: str, title: str, protocol: str, source: str, found: Sequence[
     mine = of_protocol(found, protocol)
     duels = {(ours.place, ours.method): (ours, rival) for ours, rival in _duels(mine)}
     gaps = {key: (a.values[FINAL.metric], b.values[FINAL.metric]) for key, (a, b) in duels.items()}
-    told = compare_all({key: pair for key, pair in gaps.items() if not np.isnan(pair).all()}, seed=seed)
+    comparison = compare_all({key: pair for key, pair in gaps.items() if not np.isnan(pair).all()}, seed=seed)
     heads = [head for column in columns for head in (f"SHAPE: {column.head}", f"paper: {column.reference_head}")]
     cells = by_cell(mine)
     rows = [
-        (*_figures(ours, cells[ours.place], columns, source, seed), *_against(rival, source, told.get(key)))
+        (*_figures(ours, cells[ours.place], columns, source, seed), *_against(rival, source, comparison.get(key)))
         for key, (ours, rival) in duels.items()
     ]
     return Table(
@@ -77,10 +77,10 @@ def _figures(
     return row
 
 
-def _against(rival: Digest, source: str, told: Comparison | None) -> list[Entry]:
+def _against(rival: Digest, source: str, comparison: Comparison | None) -> list[Entry]:
     row = [Entry(rival.method), entry(rival, FINAL), paper_entry(source, rival, FINAL.reference)]
-    if told is None:
+    if comparison is None:
         return [*row, *words(MISSING, MISSING, MISSING)]
-    low, high = told.interval
-    difference = Entry(f"{told.mean_difference:+.3g}", numbers=(told.mean_difference,))
-    return [*row, difference, *words(f"{number(low)} to {number(high)}", VERDICTS[told.verdict])]
+    low, high = comparison.interval
+    difference = Entry(f"{comparison.mean_difference:+.3g}", numbers=(comparison.mean_difference,))
+    return [*row, difference, *words(f"{number(low)} to {number(high)}", VERDICTS[comparison.verdict])]

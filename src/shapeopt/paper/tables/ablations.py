@@ -55,7 +55,7 @@ class Pair:
     paper: str
     whole: Digest
     ablated: Digest
-    told: Comparison
+    compared: Comparison
 
 
 CONTROLLERS = Ablation("controller", "paper_without_controller", "without the controller")
@@ -125,8 +125,8 @@ def _pairs(ablation: Ablation, mine: Sequence[Digest], seed: int) -> list[Pair]:
             place: (_numbers(ablated, metric), _numbers(whole, metric)) for place, (whole, ablated) in both.items()
         }
         known = {place: pair for place, pair in numbers.items() if not np.isnan(pair).all()}
-        for place, told in compare_all(known, METRICS[metric].better, seed=seed).items():
-            pairs.append(Pair(metric, paper, *both[place], told))
+        for place, compared in compare_all(known, METRICS[metric].better, seed=seed).items():
+            pairs.append(Pair(metric, paper, *both[place], compared))
     return pairs
 
 
@@ -141,7 +141,7 @@ def _group(pairs: Sequence[Pair], place: str) -> Group:
 
 
 def _row(pair: Pair) -> tuple[Entry, ...]:
-    told, metric = pair.told, METRICS[pair.metric]
+    compared, metric = pair.compared, METRICS[pair.metric]
     figures = [spread(one.values[pair.metric]) for one in (pair.whole, pair.ablated)]
     ours = [mean_and_deviation(figure.mean, figure.std) for figure in figures]
     theirs = [paper_entry(_source(one), one, pair.paper) for one in (pair.whole, pair.ablated)]
@@ -149,10 +149,10 @@ def _row(pair: Pair) -> tuple[Entry, ...]:
     return (
         Entry(f"{metric.label} {arrow}"),
         *(ours[0], theirs[0], ours[1], theirs[1]),
-        Entry(f"{told.mean_difference:+.3g}", numbers=(told.mean_difference,)),
-        Entry(f"{number(told.interval[0])} to {number(told.interval[1])}"),
-        Entry(number(told.p_holm, 2), numbers=(told.p_holm,)),
-        *words(VERDICTS[told.verdict], _paper_verdict(pair) or MISSING),
+        Entry(f"{compared.mean_difference:+.3g}", numbers=(compared.mean_difference,)),
+        Entry(f"{number(compared.interval[0])} to {number(compared.interval[1])}"),
+        Entry(number(compared.p_holm, 2), numbers=(compared.p_holm,)),
+        *words(VERDICTS[compared.verdict], _paper_verdict(pair) or MISSING),
     )
 
 
@@ -174,10 +174,10 @@ def _sentences(ablation: Ablation, pairs: Sequence[Pair]) -> list[str]:
     lines = []
     for metric, _ in MEASURES:
         mine = [pair for pair in pairs if pair.metric == metric]
-        parts = [_cells(word, [p for p in mine if p.told.verdict is verdict]) for verdict, word in VERDICTS.items()]
+        parts = [_cells(word, [p for p in mine if p.compared.verdict is verdict]) for verdict, word in VERDICTS.items()]
         if mine:
             lines.append(f"{METRICS[metric].label}, {ablation.words}: {'; '.join(filter(None, parts))}.")
-    other = [pair for pair in pairs if _paper_verdict(pair) not in ("", VERDICTS[pair.told.verdict])]
+    other = [pair for pair in pairs if _paper_verdict(pair) not in ("", VERDICTS[pair.compared.verdict])]
     if other:
         cells = [f"{place_title(pair.whole.cell)} ({METRICS[pair.metric].label})" for pair in other]
         lines.append(f"Where the paper's figures say otherwise: {'; '.join(cells)}.")

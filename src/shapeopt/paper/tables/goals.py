@@ -128,7 +128,7 @@ def _row(goal: Goal, policy: str, methods: Mapping[str, Digest], seed: int) -> t
     ours, paper = goal.figure(one), paper_figure(source_of(goal.protocol), one, goal.paper)
     rivals = [methods[name] for name in PAPER_BASELINES if name in methods]
     rival = min(rivals, key=lambda rival: goal.cost(goal.figure(rival)), default=None)
-    told = Result(
+    result = Result(
         goal,
         None if paper is None else goal.met(ours, paper.mean, goal.better),
         None if rival is None else goal.met(ours, goal.figure(rival), False),
@@ -144,10 +144,10 @@ def _row(goal: Goal, policy: str, methods: Mapping[str, Digest], seed: int) -> t
         mean_and_deviation(ours, None),
         Entry(f"{number(low)} to {number(high)}"),
         *(mean_and_deviation(float(np.mean(one.values[name])), None) for name in (hits, "hit_trajectory")),
-        _met(told.beats_paper, None if paper is None else low <= paper.mean <= high),
-        _met(told.beats_baselines, None if rival is None else low <= goal.figure(rival) <= high),
+        _met(result.beats_paper, None if paper is None else low <= paper.mean <= high),
+        _met(result.beats_baselines, None if rival is None else low <= goal.figure(rival) <= high),
     )
-    return entries, told
+    return entries, result
 
 
 def _met(met: bool | None, close: bool | None) -> Entry:

@@ -119,7 +119,7 @@ def told_by_writer(blob: bytes | None) -> bytes | None:
 
 
 def check_agreement(name: str, text: str) -> None:
-    """Refuse to go on where process 0 was told something else."""
+    """Raise where process 0 was given another value."""
     digest = hashlib.sha256(text.encode()).hexdigest().encode()
     if told_by_writer(digest if is_writer() else b"") != digest:
         raise ValueError(f"`{name}` must be the same in every process; process 0 has another than {text}.")

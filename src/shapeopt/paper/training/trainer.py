@@ -48,7 +48,7 @@ class Update(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What an observer hears after each update."""
+    """The state of a run after an update, as an observer gets it."""
 
     done: int
     total: int

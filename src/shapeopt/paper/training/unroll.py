@@ -142,7 +142,7 @@ class Unroll(eqx.Module):
         as_it_was = silence._replace(policy=observed.policy, action=states.action)
         planned = jax.lax.cond(jnp.any(event), plan, lambda: as_it_was)
         action = _obeying(planned, event & observed.plant.finite) if self.taught else planned.action
-        told = jax.vmap(optimizer.move)(states, observed, planned.policy, action)
+        moved = jax.vmap(optimizer.move)(states, observed, planned.policy, action)
         record = Record(
             value=observed.plant.f,
             q=observed.plant.q,
@@ -152,9 +152,9 @@ class Unroll(eqx.Module):
             logits=planned.action.mode_logits,
             label=planned.label,
             lesson=planned.lesson,
-            channels=jax.vmap(_in_stage_units)(told.info.seen, told.policy),
+            channels=jax.vmap(_in_stage_units)(moved.info.seen, moved.policy),
         )
-        return (told, charged), record
+        return (moved, charged), record
 
     def _observe(
         self, optimizer: ShapeOptimizer, oracle: AbstractOracle, state: ShapeState, ledger: OracleState
