@@ -16,9 +16,10 @@ import numpy as np
 import tyro
 
 from shapeopt.core import Box
-from shapeopt.dynamics import PassivityMonitor
 from shapeopt.oracles import ExactOracle
-from shapeopt.policy import cast_policy, find_policy
+from shapeopt.paper.dynamics import PassivityMonitor
+from shapeopt.paper.weights import cast_policy
+from shapeopt.policy import find_policy
 from shapeopt.rollout import Stepper, compiled_start, rollout
 from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import make_family

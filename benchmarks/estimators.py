@@ -23,8 +23,7 @@ import jax.numpy as jnp
 import tyro
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from shapeopt.plots.style import add_legend, looks, panels, save, styled, tidy
-from shapeopt.training.estimators import (
+from shapeopt.paper.training.estimators import (
     AbstractEstimator,
     AbstractProblem,
     Backpropagation,
@@ -34,6 +33,7 @@ from shapeopt.training.estimators import (
     gradient_spread,
     length,
 )
+from shapeopt.plots.style import add_legend, looks, panels, save, styled, tidy
 
 CASES = {"calm": 5e-4, "edge": 6e-3, "chaotic": 2e-2}  # step size; a well's curvature is about 400
 DAMPING, SIGMA, ROLLOUTS, SEVERAL = 0.1, 0.03, 16, 8

@@ -20,7 +20,7 @@ from typing import Any
 
 import tyro
 
-PARSERS = {"weights": "shapeopt.policy.weights", "journals": "shapeopt.oracles.journal"}
+PARSERS = {"weights": "shapeopt.paper.weights", "journals": "shapeopt.oracles.journal"}
 FINE = {"refused", "accepted", "went on to the same bytes"}
 LONGEST = 2**16
 

@@ -28,8 +28,8 @@ import tyro
 
 import shapeopt
 from shapeopt.oracles import JournalError
-from shapeopt.policy import PolicyFileError, load_policy
-from shapeopt.policy.find import FOLDER
+from shapeopt.paper.find import CHECKOUT
+from shapeopt.paper.weights import PolicyFileError, read_policy
 
 POLICY = "paper-ackley-2"
 CALLS = 12
@@ -99,13 +99,13 @@ class Policies:
 
     def __init__(self, folder: Path) -> None:
         self.stem = folder / POLICY
-        self.weights, self.card = ((FOLDER / f"{POLICY}.{end}").read_bytes() for end in ("safetensors", "json"))
+        self.weights, self.card = ((CHECKOUT / f"{POLICY}.{end}").read_bytes() for end in ("safetensors", "json"))
 
     def judge(self, raw: bytes, card: bytes) -> str:
         self.stem.with_suffix(".safetensors").write_bytes(raw)
         self.stem.with_suffix(".json").write_bytes(card)
         try:
-            load_policy(self.stem)
+            read_policy(self.stem)
         except PolicyFileError as error:
             return "refused" if POLICY in str(error) else f"refused without the file's name: {error}"
         except Exception as error:

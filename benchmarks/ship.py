@@ -1,9 +1,9 @@
-"""Ships a trained policy: measures it beside the paper's baselines and puts it, with its card, into the package.
+"""Ships a trained policy: measures it beside the paper's baselines and puts it, with its card, into `weights`.
 
     .venv/bin/python benchmarks/ship.py RUN [RUN ...]
 
 RUN is a folder of `shapeopt train`, with policy.safetensors and its card. The policy goes to
-src/shapeopt/policy/shipped/paper-FAMILY-DIMENSION, with -no-controller, -no-memory or -horizon-4 behind it if it was
+weights/paper-FAMILY-DIMENSION, with -no-controller, -no-memory or -horizon-4 behind it if it was
 trained so. The card says what the run said, and under "results" how far policy and baselines get on the family's cell
 of the paper's protocols, with tasks of a seed that is used nowhere else.
 """
@@ -19,12 +19,12 @@ import tyro
 
 from shapeopt.bench.cells import Cell
 from shapeopt.bench.execute import run_cell
-from shapeopt.bench.methods import find_method
 from shapeopt.bench.metrics import summarise
-from shapeopt.bench.protocols import PAPER_BASELINES, PROTOCOLS
 from shapeopt.bench.statistics import mean_interval
-from shapeopt.policy import find_policy, load_card, save_policy
-from shapeopt.policy.find import FOLDER
+from shapeopt.paper.find import CHECKOUT, load_policy
+from shapeopt.paper.methods import find_method
+from shapeopt.paper.protocols import PAPER_BASELINES, PROTOCOLS
+from shapeopt.paper.weights import load_card, save_policy
 
 SEED = 3_405_691_582  # of the card's tasks alone
 TASKS, RUNS = 16, 512  # at least so many tasks, and at least about so many runs
@@ -39,7 +39,7 @@ class Config:
     runs: tyro.conf.Positional[tuple[Path, ...]]
     tasks: int | None = None  # None: 16, and more where a task has few starts
     baselines: tuple[str, ...] = PAPER_BASELINES
-    folder: Path = FOLDER
+    folder: Path = CHECKOUT
 
 
 def main(config: Config) -> None:
@@ -59,7 +59,7 @@ def ship(run: Path, config: Config) -> Path:
     where = {"cell": cell.name, "seed": SEED, "tasks": cell.tasks, "starts": cell.starts, "calls": cell.budget}
     config.folder.mkdir(parents=True, exist_ok=True)
     about = about | {"command": str(about.get("command", "")).replace("policy.json", stem.name + ".json")}
-    save_policy(stem, find_policy(path), about | {"results": results, "results_of": where})
+    save_policy(stem, load_policy(path), about | {"results": results, "results_of": where})
     print(f"{stem.name}, {cell.name}, {cell.tasks} tasks x {cell.starts} starts")
     for name, row in results.items():
         print(f"  {name:30} best gap {row['best_gap']}, 95 % {row['interval']}, hits {row['hit_rate']}")

@@ -1,9 +1,8 @@
-"""Writes the card of the universal policy, and its weights while it is untrained, from what was recorded.
+"""Writes the card of the universal policy, and its weights, from what was recorded.
 
     .venv/bin/python benchmarks/ship_universal.py
 
-The card says what the policy was trained on, what training was tried and how it was judged (heads.json of the records,
-by `benchmarks/ship_heads.py`), what each of its parts earns (universal_ablation.json), and how it stands against every
+The card says what each of its parts earns (universal_ablation.json), and how it stands against every
 other method on every protocol of bench.safetensors: per method, the cells where its best gap is better, worse or not
 told apart (Wilcoxon's signed-rank test and a bootstrap interval over the same tasks, with Holm's correction over the
 cells), and the mean difference of the ECDF area over cells with a bootstrap interval.
@@ -24,7 +23,8 @@ from shapeopt.bench.digest_store import load_digests
 from shapeopt.bench.marks import SOLVED
 from shapeopt.bench.statistics import VERDICTS, Verdict, compare_all, mean_interval
 from shapeopt.bench.tables import protocols_of
-from shapeopt.policy import UniversalPolicy, load_card, load_policy, save_policy
+from shapeopt.paper.weights import save_policy
+from shapeopt.policy import UniversalPolicy
 from shapeopt.policy.find import FOLDER
 
 RECORDS = Path(__file__).parent / "records"
@@ -81,14 +81,12 @@ def about(config: Config) -> dict[str, Any]:
     """What the card says."""
     found = load_digests(config.records / "bench.safetensors")
     protocols = [name for name in protocols_of(found) if any(d.method == OURS for d in found if d.protocol == name)]
-    judged = json.loads((config.records / "heads.json").read_text())
     rows = json.loads((config.records / "universal_ablation.json").read_text())["rows"]
     named = ("part", "instead", "group", "area_difference", "area_interval", "hits_difference", "hits_interval")
     return {
         "about": ABOUT,
         "name": OURS,
-        "trained": judged.get(OURS, {}).get("shipped", False),
-        "training_tried": judged,  # what is not named here was not brought to an end
+        "trained": False,
         "validated_on": "each protocol below; the cells of `unseen` have families that no policy is ever trained on",
         "results": {name: standing([one for one in found if one.protocol == name]) for name in protocols},
         "ablation": [{name: row[name] for name in named} for row in rows],
@@ -99,8 +97,7 @@ def about(config: Config) -> dict[str, Any]:
 def main(config: Config) -> None:
     told = about(config)
     stem = config.folder / OURS
-    trained = told["trained"] and load_card(stem)["about"].get("judged")
-    save_policy(stem, load_policy(stem) if trained else UniversalPolicy.create(jax.random.key(0)), told)
+    save_policy(stem, UniversalPolicy.create(jax.random.key(0)), told)
     for name, row in told["results"].items():
         print(f"{name}: {row['cells']} cells, area {row['area']}, worse than some method on {len(row['loses'])}")
 

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from shapeopt.core import REACH
-from shapeopt.memory.blockwise import BINS, BLOCK_LEVELS
-from shapeopt.memory.grid import GRID_LEVELS
-from shapeopt.memory.summary import BEST, CHANNELS, COUNT, GRADIENT, MEAN, SPREAD
-from shapeopt.policy.paper import BASINS
-from shapeopt.policy.paper_stage import KNOWN_BASIN
-from shapeopt.policy.shaping import BARRIER, BARRIER_WIDTH, REPULSION, REPULSION_WIDTH
+from shapeopt.paper.memory.blockwise import BINS, BLOCK_LEVELS
+from shapeopt.paper.memory.grid import GRID_LEVELS
+from shapeopt.paper.memory.summary import BEST, CHANNELS, COUNT, GRADIENT, MEAN, SPREAD
+from shapeopt.paper.policy import BASINS
+from shapeopt.paper.shaping import BARRIER, BARRIER_WIDTH, REPULSION, REPULSION_WIDTH
+from shapeopt.paper.stage import KNOWN_BASIN
 
 
 class Memory(NamedTuple):

@@ -18,9 +18,9 @@ from torch.nn.functional import huber_loss, log_softmax, one_hot
 from torch_memory import Archive, Memory
 
 from shapeopt.core import REACH, Mode
-from shapeopt.policy import paper_networks as nets
-from shapeopt.policy.paper import FAINT, FARTHEST, OBSERVED, RISE, SHAPING, PaperPolicy
-from shapeopt.policy.paper_stage import (
+from shapeopt.paper import networks as nets
+from shapeopt.paper.policy import FAINT, FARTHEST, OBSERVED, RISE, SHAPING, PaperPolicy
+from shapeopt.paper.stage import (
     CLIFF,
     CONVERGED_FORCE,
     FORCE_MEMORY,
@@ -34,8 +34,8 @@ from shapeopt.policy.paper_stage import (
     SECANT_MEMORY,
     STILL,
 )
-from shapeopt.training.losses import PAPER_WEIGHTS, PORT_SHARE
-from shapeopt.training.teacher import CLEAR, NOVEL, PROBE_TEACHER, TRIES, WORST
+from shapeopt.paper.training.losses import PAPER_WEIGHTS, PORT_SHARE
+from shapeopt.paper.training.teacher import CLEAR, NOVEL, PROBE_TEACHER, TRIES, WORST
 
 Draw = Callable[[int], tuple[Tensor, Tensor]]  # reading -> the teacher's normals: its tries, and those across
 

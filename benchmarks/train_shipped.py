@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tyro
 
-from shapeopt.training import PRESETS, Curriculum, Progress, TrainConfig, train
+from shapeopt.paper.training import PRESETS, Curriculum, Progress, TrainConfig, train
 
 FOLDER = Path(__file__).parent / "records" / "training"
 SEED = 20_261  # of every run
@@ -74,7 +74,7 @@ def main(config: Config) -> None:
             print(name)
             continue
         began = time.perf_counter()
-        card = train(known[name], config.folder / name, onlooker=_report).card
+        card = train(known[name], config.folder / name, observer=_report).card
         first, best = card["validation"][0][1], card["best_validation"]
         print(f"{name}: validation {first:.4f} -> {best:.4f}, {time.perf_counter() - began:.0f} s", flush=True)
 

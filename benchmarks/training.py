@@ -23,9 +23,9 @@ import torch
 import torch_step
 import tyro
 
-from shapeopt.training.config import PRESETS, TrainConfig
-from shapeopt.training.losses import PAPER_WEIGHTS
-from shapeopt.training.phases import Part, make_phases, split_policy
+from shapeopt.paper.training.config import PRESETS, TrainConfig
+from shapeopt.paper.training.losses import PAPER_WEIGHTS
+from shapeopt.paper.training.phases import Part, make_phases, split_policy
 
 TARGETS = {2: 10.0, 20: 5.0, 500: 10.0}  # least ratio of PyTorch's time to ours
 

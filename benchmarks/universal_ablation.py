@@ -25,16 +25,16 @@ import tyro
 from jaxtyping import Array, Bool, Float, Int
 
 from shapeopt.bench.statistics import mean_interval
-from shapeopt.dynamics import SecantPairs
+from shapeopt.paper.training.sensing import Sensing
 from shapeopt.policy import moves, pair_model, route, stock, universal
 from shapeopt.policy.moves import ANYWHERE, DIFFERENCE, KINDS, Credit
+from shapeopt.policy.secant import SecantPairs
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import HELD_OUT, make_family
-from shapeopt.training.heads import loss
-from shapeopt.training.sensing import Sensing
 
 HIT = 1e-2
+DEEPEST = 8.0  # decades of the gap that count
 NEVER = 2**30  # steps
 UNEVEN_FEWER = 4
 OUT = Path(__file__).parent / "records" / "universal_ablation.json"
@@ -176,7 +176,7 @@ def measure(cell: Cell, parts: tuple[Part, ...], config: Config) -> Float[np.nda
         optimizer = ShapeOptimizer(universal.UniversalPolicy(), record_energy=False)
         oracle = Sensing(sigma=cell.sigma).oracle(task)
         trace = rollout(optimizer, oracle, task.start(key_start), task.box, config.budget, key_run)
-        return -loss(trace, task.minimum), (trace.best.value - task.minimum < HIT).astype(float)
+        return -_mean_gap(trace, task.minimum), (trace.best.value - task.minimum < HIT).astype(float)
 
     def variant(off: Bool[Array, " parts"]) -> Float[Array, "2 tasks"]:
         with patched(parts, off):
@@ -229,6 +229,13 @@ def main(config: Config) -> None:
     config.out.parent.mkdir(parents=True, exist_ok=True)
     record = {"config": asdict(config) | {"out": config.out.name}, "rows": [asdict(one) for one in rows]}
     config.out.write_text(json.dumps(record | {"cells": by_cell}, indent=1) + "\n")
+
+
+def _mean_gap(trace, minimum):
+    """Mean over readings of the log of the best gap relative to the first one, in units of DEEPEST decades."""
+    best, first = trace.steps.best, trace.steps.best[0]
+    ratio = (best - minimum) / jnp.maximum(first - minimum, jnp.finfo(best.dtype).tiny)
+    return jnp.mean(jnp.log10(jnp.clip(ratio, 10.0**-DEEPEST, 1.0)) / DEEPEST)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ from pathlib import Path
 from shapeopt.bench.digest import QUICK, Digest, by_cell, digests, methods_of
 from shapeopt.bench.digest_store import load_digests, save_digests
 from shapeopt.bench.formats import to_markdown
-from shapeopt.bench.paper_figures import source_of
-from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.bench.records import load_records
-from shapeopt.bench.tables import PER_PROTOCOL, TABLES, protocols_of, table_names
+from shapeopt.bench.tables import protocols_of
+from shapeopt.cli.bench import all_protocols
+from shapeopt.paper.tables.sources import source_of
+from shapeopt.paper.tables.table import PER_PROTOCOL, TABLES, table_names
 from shapeopt.plots import PICTURES
 from shapeopt.plots.style import NothingToDraw, save
 
@@ -72,7 +73,7 @@ def _key(one: Digest) -> tuple[str, str, str, int]:
 def section(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -> str:
     """A protocol: what it is, its pictures, a row a method, and everything."""
     mine = [one for one in found if one.protocol == protocol]
-    known = PROTOCOLS.get(protocol.removesuffix(QUICK))
+    known = all_protocols().get(protocol.removesuffix(QUICK))
     about = f"{known.about[0].upper()}{known.about[1:]}. " if known else ""
     size = (
         f"{len(by_cell(mine))} cells, {len(methods_of(mine))} methods, seed {_listed(str(one.seed) for one in mine)}."

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from shapeopt.cli import NAMES
-from shapeopt.policy import load_card
-from shapeopt.policy.find import FOLDER, grouped, shipped
+from shapeopt.paper.find import CHECKOUT, grouped
+from shapeopt.paper.weights import load_card
+from shapeopt.policy.find import FOLDER, shipped
 
 PACKAGE = Path(inspect.getfile(load_card)).parents[1]
 MARK = "Departs from the paper:"
@@ -28,7 +29,7 @@ by a paired test; and what it gains in [the area under its ECDF](../../bench.md#
 def write(folder: Path) -> None:
     """Write all pages into `folder`, leaving those alone that have not changed."""
     pages = {"departures.md": departures(), "commands.md": commands(), "models.md": models()}
-    pages |= {f"models/{name}.md": model(name, load_card(FOLDER / name)) for name in shipped()}
+    pages |= {f"models/{name}.md": model(name, load_card(stem)) for name, stem in policies().items()}
     for name, text in pages.items():
         path = folder / name
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -37,6 +38,13 @@ def write(folder: Path) -> None:
     for path in folder.rglob("*.md"):
         if path.relative_to(folder).as_posix() not in pages:
             path.unlink()  # the card of a policy that is no longer shipped
+
+
+def policies() -> dict[str, Path]:
+    """The stems of the policies that have a card: those of the package, and those of the folder `weights`."""
+    return {name: FOLDER / name for name in shipped()} | {
+        card.stem: card.with_suffix("") for card in sorted(CHECKOUT.glob("*.json"))
+    }
 
 
 def departures() -> str:
@@ -79,14 +87,14 @@ def help_of(name: str) -> str:
 def models() -> str:
     """A table of the cards, one row for policies that differ in their dimension alone, and the toctree of all."""
     rows = []
-    for group, dimensions in grouped(shipped()).items():
+    for group, dimensions in grouped(policies()).items():
         names = [group.replace("-N", f"-{one}") for one in dimensions] or [group]
         links = ", ".join(
             f"[{one or 'any'}](generated/models/{name}.md)" for one, name in zip(dimensions or [0], names, strict=True)
         )
         rows.append(f"| `{group}` | {links} |")
     listed = "\n".join(
-        f"generated/models/{name}" for name in sorted(shipped(), key=lambda name: (name != "universal", name))
+        f"generated/models/{name}" for name in sorted(policies(), key=lambda name: (name != "universal", name))
     )
     table = "| policy | cards, by dimension |\n|---|---|\n" + "\n".join(rows)
     return f"{table}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
@@ -95,7 +103,7 @@ def models() -> str:
 def model(name: str, card: dict[str, Any]) -> str:
     """The page of one policy."""
     about = card["about"]
-    introduction = about.get("about") or (tuned(about) if "judged" in about else fitted(about))
+    introduction = about.get("about") or fitted(about)
     parts = [f"# {name}\n", introduction, use(name, about)]
     parts += [results(name, about), training(about), settings(card)]
     return "\n".join(part for part in parts if part)
@@ -110,28 +118,15 @@ def fitted(about: dict[str, Any]) -> str:
     )
 
 
-def tuned(about: dict[str, Any]) -> str:
-    """Of a universal policy whose planner was trained on a family."""
-    tasks = "".join(f"- {sort}\n" for sort in about["trained"])
-    return (
-        "The universal policy with a planner that was trained on the tasks below. It serves any dimension; for other "
-        f"objectives take [universal](universal.md).\n\n{tasks}"
-    )
-
-
 def use(name: str, about: dict[str, Any]) -> str:
-    family = f"{about['family']} --dim {about['dimension']}" if about.get("dimension") else "ackley --dim 20"
-    if "judged" in about:
-        family = re.sub(r"^(\w+), d = (\d+),.*$", r"\1 --dim \2", about["trained"][0])
-    calls = about["results_of"]["calls"] if "results_of" in about else 500
-    return f"\n```\nshapeopt minimize {family} --budget {calls} --policy {name}\n```\n"
+    if "results_of" not in about:
+        return f"\n```\nshapeopt minimize ackley --dim 20 --policy {name}\n```\n"
+    calls = about["results_of"]["calls"]
+    return f'\n```python\nshapeopt.paper.minimize(fun, x0, bounds=(-5, 5), budget={calls}, policy="{name}")\n```\n'
 
 
 def results(name: str, about: dict[str, Any]) -> str:
-    """What the card says was measured: of a fitted policy one cell, of `universal` a row a protocol and rival, of a
-    tuned one what it gained on it."""
-    if "judged" in about:
-        return gained(about["judged"])
+    """What the card says was measured: of a fitted policy one cell, of `universal` a row a protocol and rival."""
     if "results_of" not in about:
         return f"## Results\n\n{COMPARED}\n" + "\n".join(
             against(protocol, found) for protocol, found in about["results"].items()
@@ -144,19 +139,6 @@ def results(name: str, about: dict[str, Any]) -> str:
     size = f"{of['tasks']} fresh tasks with {of['starts']} starts each, {of['calls']} calls (cell `{of['cell']}`)"
     head = "| method | best gap, mean | 95 % interval | hits |\n|---|---|---|---|\n"
     return f"## Results\n\nOn {size}:\n\n{head}" + "\n".join(rows) + "\n"
-
-
-def gained(judged: dict[str, Any]) -> str:
-    """Area beyond the untrained policy's, sort by sort of tasks."""
-    rows = [
-        f"| {sort} | {one['difference']:+.4f} | {one['interval'][0]:+.4f} to {one['interval'][1]:+.4f} |"
-        for sort, one in (judged["each"] | {"all": judged["all"]}).items()
-    ]
-    head = "| tasks | area gained | 95 % interval |\n|---|---|---|\n"
-    about = (
-        f"On {judged['tasks']} fresh tasks of each sort, beside the untrained policy with the same starts and seeds:"
-    )
-    return f"## Results\n\n{about}\n\n{head}" + "\n".join(rows) + "\n"
 
 
 def against(protocol: str, found: dict[str, Any]) -> str:

@@ -20,11 +20,11 @@ from scipy import stats
 
 from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
-from shapeopt.policy import PaperPolicy
+from shapeopt.paper.optimizer import ShapeOptimizer
+from shapeopt.paper.policy import PaperPolicy
+from shapeopt.paper.training import PRESETS, TrainConfig, train, untrained
 from shapeopt.rollout import rollout
-from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import AbstractFamily, AbstractTask, cube
-from shapeopt.training import PRESETS, TrainConfig, train, untrained
 
 TIMES = tuple(0.25 * n for n in range(24))
 

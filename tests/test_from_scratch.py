@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from shapeopt.core import REACH, Box
-from shapeopt.dynamics.secant import CURVATURE_FLOOR
 from shapeopt.oracles import AbstractOracle
 from shapeopt.policy import UniversalPolicy, drift, line, moves, route, sampling, stock, sweep, universal
 from shapeopt.policy.draws import SAMPLES_FROM, draw
+from shapeopt.policy.secant import CURVATURE_FLOOR
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer
 

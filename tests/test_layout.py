@@ -16,21 +16,28 @@ PACKAGE = ROOT / "src" / "shapeopt"
 # From the ground up. A room imports only rooms of earlier lines; rooms on one line don't know each other.
 ORDER = (
     ("core", "workers"),
-    ("tasks", "dynamics", "memory", "events"),
-    ("oracles", "policy"),
-    ("shape", "baselines", "peers"),
-    ("swarm", "values"),
+    ("tasks",),
+    ("oracles",),
+    ("baselines", "peers"),
     ("rollout",),
+    ("policy",),
+    ("shape",),
+    ("swarm", "values"),
     ("run",),
-    ("training", "bench", "objective"),
+    ("bench", "objective"),
     ("plots",),
-    ("theory",),
+    ("paper",),
     ("report",),
     ("minimizer", "asktell"),
     ("adapters",),
     ("nevergrad", "optax", "optuna", "torch"),
     ("cli",),
 )
+# Nothing imports the paper but the command line. Until they are replaced, the rooms of the policy `universal` and what
+# runs it share its dynamics, memory, events and files of weights.
+OPEN_TO = {
+    "paper": {"cli", "adapters", "asktell", "bench", "minimizer", "policy", "run", "shape", "swarm", "values"},
+}
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 PICKLES = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 DISTRIBUTION = {"distributed": "dask", "myst_nb": "myst-nb", "xdist": "pytest-xdist"}  # where the two names differ
@@ -70,7 +77,10 @@ def breaches(room: str, names: list[str]) -> list[str]:
     for name in names:
         head, _, rest = name.partition(".")
         target = rest.partition(".")[0]
-        if head == "shapeopt" and target != room and not LEVEL.get(target, len(ORDER)) < LEVEL[room]:
+        if head != "shapeopt" or target == room:
+            continue
+        allowed = room in OPEN_TO[target] if target in OPEN_TO else LEVEL.get(target, len(ORDER)) < LEVEL[room]
+        if not allowed:
             found.append(name)
     return found
 
@@ -106,8 +116,10 @@ def test_a_room_imports_only_rooms_above_it(path):
         ("tasks", "from ..core import Box", True),
         ("tasks", "from .levy import Levy", True),
         ("tasks", "import shapeopt.core.box", True),
-        ("shape", "from shapeopt import core", True),
-        ("tasks", "from ..dynamics import step", False),
+        ("oracles", "from shapeopt import core", True),
+        ("cli", "def f():\n    from ..paper.training import train", True),
+        ("report", "from ..paper.theory import check_cell", False),
+        ("core", "from ..paper.dynamics import step", False),
         ("core", "from .. import tasks", False),
         ("core", "import shapeopt.rollout", False),
         ("tasks", "from shapeopt import minimize", False),

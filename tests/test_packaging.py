@@ -106,6 +106,7 @@ def test_the_wheel_holds_the_whole_package_and_its_command(tmp_path):
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.stat().st_size < 2e6, "trained weights stay outside"
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
         (commands,) = (archive.read(name).decode() for name in held if name.endswith("entry_points.txt"))

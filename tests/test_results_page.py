@@ -11,9 +11,9 @@ import pytest
 from shapeopt.bench.curves import Curves
 from shapeopt.bench.digest import digests
 from shapeopt.bench.formats import to_markdown
-from shapeopt.bench.protocol_tables import synthetic_table
-from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.bench.records import Record, load_records, save_record
+from shapeopt.cli.bench import all_protocols
+from shapeopt.paper.tables.protocol_tables import synthetic_table
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "make_results.py"))
 
@@ -30,8 +30,8 @@ def save(folder, protocol, cell, method, rate):
 def folders(tmp_path_factory):
     records, docs = tmp_path_factory.mktemp("records"), tmp_path_factory.mktemp("docs")
     for method, rate in (("universal", 0.2), ("gd", 0.05)):
-        save(records, "paper", PROTOCOLS["paper"].cells[0], method, rate)
-        save(records, "near", PROTOCOLS["near"].cells[0], method, rate)
+        save(records, "paper", all_protocols()["paper"].cells[0], method, rate)
+        save(records, "near", all_protocols()["near"].cells[0], method, rate)
     MAKE["main"](records, docs)
     return records, docs
 

@@ -9,7 +9,8 @@ import pytest
 
 from shapeopt.core import Box, Cause, Mode
 from shapeopt.oracles import AdditiveNoise, ExactOracle, NoisyOracle
-from shapeopt.policy import UniversalPolicy, cast_policy
+from shapeopt.paper.weights import cast_policy
+from shapeopt.policy import UniversalPolicy
 from shapeopt.policy import draws as draws_module
 from shapeopt.rollout import rollout
 from shapeopt.shape import ShapeOptimizer

@@ -21,10 +21,11 @@ from .core.result import (
     list_stages,
     make_result,
 )
-from .dynamics import PassivityMonitor, SemiImplicitStep
-from .events import writes_memory
 from .oracles import AbstractOracle
-from .policy import AbstractPolicy, cast_policy
+from .paper.dynamics import PassivityMonitor, SemiImplicitStep
+from .paper.events import writes_memory
+from .paper.weights import cast_policy
+from .policy import AbstractPolicy
 from .policy.base import AbstractProvidentPolicy
 from .policy.universal import UniversalPolicy
 from .rollout import Best, Carry, Stepper, advance, compiled_start

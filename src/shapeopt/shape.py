@@ -10,8 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from .core import AbstractOptimizer, Box, Cause, Reading
-from .dynamics import (
-    AbstractStep,
+from .paper.dynamics import (
     EnergyLedger,
     PassivityMonitor,
     PendingBalance,
@@ -22,9 +21,9 @@ from .dynamics import (
     close_balance,
     open_balance,
 )
-from .events import StageAction, cause_of
+from .paper.events import StageAction, cause_of
+from .paper.networks import norm
 from .policy.base import AbstractPolicy, AbstractProvidentPolicy, Drive, Plant
-from .policy.paper_networks import norm
 
 LARGE = 1 / 64  # of the root of the largest number: a reading beyond it is taken for infinite, since squares overflow
 
@@ -98,7 +97,7 @@ class ShapeOptimizer(AbstractOptimizer):
     """
 
     policy: AbstractPolicy
-    step: AbstractStep = SemiImplicitStep()
+    step: SemiImplicitStep = SemiImplicitStep()
     record_energy: bool = eqx.field(static=True, default=True)
     record_anchor: bool = eqx.field(static=True, default=False)
     monitor: PassivityMonitor | None = None

@@ -418,5 +418,5 @@ def test_one_run_is_enough_and_times_are_told(monkeypatch):
 
 
 def test_what_is_no_method_is_refused():
-    with pytest.raises(TypeError, match="`method` must be Traceable, Learned or Hosted"):
+    with pytest.raises(TypeError, match="`method` must be compiled or hosted"):
         run(cell(), "gd")

@@ -1,12 +1,11 @@
-"""The protocols against the design: families, dimensions, budgets, tasks and starts; whether every method resolves."""
+"""The protocols: families, dimensions, budgets, tasks and starts; whether every method resolves."""
 
 import re
 
 import pytest
 
-from shapeopt.bench.execute import run_keys
 from shapeopt.bench.methods import find_method
-from shapeopt.bench.metrics import GAP_HIT, PAPER_HIT, Quantity
+from shapeopt.bench.metrics import GAP_HIT, Quantity
 from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.bench.sensing import EXACT, Minibatch, Noisy, ValueOnly
 from shapeopt.peers import PEERS, available
@@ -27,15 +26,6 @@ def options(name):
     return {(family.law, family.rotated, family.varied) for family in families}
 
 
-def test_paper_has_the_horizons_and_starts_that_reproduce_the_paper_s_rows_on_64_tasks():
-    horizons = {2: (48, 32), 20: (48, 32), 100: (56, 24), 500: (64, 12)}
-    expected = [(name, d, calls, 64, starts) for name in SYNTHETIC for d, (calls, starts) in horizons.items()]
-    assert rows("paper") == expected
-    assert options("paper") == {(StartLaw.PAPER, False, True)}
-    assert {cell.rule for cell in PROTOCOLS["paper"].cells} == {PAPER_HIT}
-    assert (PAPER_HIT.quantity, PAPER_HIT.tolerance) == (Quantity.DISTANCE, 0.2)
-
-
 def test_near_has_500_calls_from_near_starts_in_every_dimension():
     assert rows("near") == [(name, d, 500, 64, 1) for name in SYNTHETIC for d in (2, 20, 100, 500)]
     assert options("near") == {(StartLaw.NEAR, False, False)}
@@ -52,59 +42,19 @@ def test_box_has_three_budgets_with_and_without_rotation(name, rotated):
     assert options(name) == {(StartLaw.BOX, rotated, False)}
 
 
-def test_settings_spend_the_same_calls_a_task_as_the_paper_s_six():
-    expected = {  # tab. ackley_budget_particle_ablation_full
-        "S1": (16, 128, 256),
-        "S2": (32, 128, 256),
-        "S3": (64, 128, 256),
-        "S4": (64, 64, 512),
-        "S5": (64, 32, 1024),
-        "S6": (64, 16, 2048),
-    }
-    cells = PROTOCOLS["settings"].cells
-    assert {cell.setting: (cell.tasks, cell.starts, cell.budget) for cell in cells} == expected
-    assert {cell.starts * cell.budget for cell in cells} == {32768}
-    assert {(cell.family.name, cell.family.dimension, cell.rule) for cell in cells} == {("ackley", 2, PAPER_HIT)}
-    assert all(cell.counts_minima for cell in cells)
-
-
-def test_settings_share_their_tasks_and_the_starts_that_they_have_in_common():
-    first, last = (run_keys(PROTOCOLS["settings"].cells[i], 0) for i in (0, -1))
-    tasks, starts = (16, 64), (128, 16)
-    ours, theirs = (keys.start.reshape(t, s, -1) for keys, t, s in zip((first, last), tasks, starts, strict=True))
-    assert (ours[:, :16] == theirs[:16]).all()
-
-
-def test_every_way_of_reading_of_the_design_is_in_a_protocol():
+def test_every_way_of_reading_is_in_a_protocol():
     sensing = {name: [cell.sensing for cell in protocol.cells] for name, protocol in PROTOCOLS.items()}
     assert {s.sigma for s in sensing["noisy"]} >= {0.2} and all(isinstance(s, Noisy) for s in sensing["noisy"])
     assert set(sensing["value-only"]) == {ValueOnly()} and {cell[2] for cell in rows("value-only")} == {1000}
-    assert sensing["oracles"] == [EXACT, Noisy(0.2), ValueOnly(1)]
     assert Minibatch() in sensing["science"]
-    assert all(s == EXACT for name in ("paper", "near", "box", "box-rotated", "settings") for s in sensing[name])
+    assert all(s == EXACT for name in ("near", "box", "box-rotated") for s in sensing[name])
 
 
-def test_multiwell_has_500_tasks_at_the_paper_s_mean_calls_and_less():
-    assert rows("multiwell") == [("multiwell", 1, budget, 500, 1) for budget in (1251, 500, 100)]
-
-
-@pytest.mark.parametrize("lost", ["controller", "memory", "horizon"])
-def test_an_ablation_has_the_paper_s_three_ackley_cells_and_two_methods(lost):
-    ackley = [cell for cell in PROTOCOLS["paper"].cells if cell.family.name == "ackley"][:3]
-    wells = [PROTOCOLS["multiwell"].cells[0]] if lost == "memory" else []
-    assert list(PROTOCOLS[f"ablation-{lost}"].cells) == [*ackley, *wells]
-    assert [cell.family.dimension for cell in ackley] == [2, 20, 100]
-    whole, without = PROTOCOLS[f"ablation-{lost}"].methods
-    assert whole == "paper" and lost in without
-
-
-def test_clusters_phase_retrieval_and_control_have_the_design_s_sizes():
+def test_clusters_phase_retrieval_and_control_have_their_sizes():
     science = {(family, d) for family, d, *_ in rows("science")}
     assert {("lennard_jones", 3 * atoms) for atoms in (6, 13, 38)} <= science
     assert {(name, d) for name in ("phase_retrieval", "double_integrator") for d in (8, 32)} <= science
     assert {row[:3] for row in rows("science") if row[2] != 500} == {("lennard_jones", 114, 2000)}
-    paper = [(family, d, budget, tasks) for family, d, budget, tasks, _ in rows("paper-science")]
-    assert paper[2:] == [(name, d, 48, 64) for name in ("phase_retrieval", "double_integrator") for d in (8, 32)]
 
 
 def test_unseen_has_every_held_out_family_in_22_cells_or_more_half_of_the_turnable_ones_turned():
@@ -146,7 +96,7 @@ def test_families_that_differ_have_streams_that_differ():
 def test_every_default_method_resolves(name):
     methods = PROTOCOLS[name].methods
     assert len(set(methods)) == len(methods)
-    assert methods[0] == ("paper" if name.startswith("ablation") else "universal")
+    assert methods[0] == "universal"
     missing = [method for method in methods if method in PEERS and not available(PEERS[method].package)]
     assert [find_method(method).name for method in methods if method not in missing] == [
         method for method in methods if method not in missing
@@ -155,10 +105,6 @@ def test_every_default_method_resolves(name):
         pytest.skip(f"their packages are not installed: {', '.join(missing)}")
 
 
-def test_the_paper_s_baselines_are_run_on_its_rows_and_peers_on_ours():
-    rows_of_the_paper = {"gd", "momentum", "nag", "rmsprop", "adam", "lionk", "shampoo", "soap", "sophia"}
-    for name in ("paper", "paper-science", "settings", "oracles"):
-        assert set(PROTOCOLS[name].methods) == {"universal", "paper", *rows_of_the_paper}
-    assert {"universal", "paper", *rows_of_the_paper} < set(PROTOCOLS["multiwell"].methods)
-    for name in ("near", "box", "box-rotated", "noisy", "value-only", "multiwell", "science", "unseen"):
-        assert {"basinhopping", "monotonic_hopping", "direct", "cma"} <= set(PROTOCOLS[name].methods)
+def test_peers_are_run_on_every_protocol():
+    for protocol in PROTOCOLS.values():
+        assert {"basinhopping", "monotonic_hopping", "direct", "cma"} <= set(protocol.methods)

@@ -22,11 +22,8 @@ from shapeopt.bench.runner import (
     ATTEMPTS,
     DIED,
     WORKER_ENVIRONMENT,
-    Job,
-    LeftOut,
     dask_cluster,
     jobs_of,
-    left_out,
     local_processes,
     run_protocol,
 )
@@ -99,7 +96,7 @@ class Here(Executor):
     def __init__(self, kills=lambda job: False):
         self.kills, self.broken, self.submitted = kills, False, []
 
-    def submit(self, function, job, seed):
+    def submit(self, function, job, seed, find):
         if self.broken:
             raise BrokenProcessPool
         self.submitted.append(job)
@@ -108,7 +105,7 @@ class Here(Executor):
         if self.broken:
             future.set_exception(BrokenProcessPool())
         else:
-            future.set_result(function(job, seed))
+            future.set_result(function(job, seed, find))
         return future
 
 
@@ -202,25 +199,6 @@ def test_a_job_that_raises_is_reported_and_the_others_are_made(tmp_path, brought
 def test_hosted_methods_come_first_and_each_name_once(tmp_path):
     jobs = jobs_of(PROTOCOL, ("adam", "direct", "adam"), tmp_path)
     assert [(job.method, job.cell.budget) for job in jobs] == [("direct", 12), ("direct", 9), ("adam", 12), ("adam", 9)]
-
-
-def test_cells_without_a_fitted_policy_are_left_out_and_the_others_are_made_anew_with_their_weights(tmp_path, ship):
-    cells = (Cell(FAMILY, 6, 1), Cell(make_family("levy", 2), 6, 1))
-    protocol, plain = replace(PROTOCOL, cells=cells), {"use_controller": False, "use_memory": False}
-    ship("paper-rastrigin-2", d=2, **plain)
-    absent = LeftOut(Job(cells[1], "paper"), "no policy paper-levy-2 is shipped")
-    assert left_out(protocol, ("paper", "gd")) == [absent]
-    assert jobs_of(protocol, ("paper", "gd"), tmp_path) == [
-        Job(cells[0], "paper"),
-        *(Job(cell, "gd") for cell in cells),
-    ]
-    (outcome,) = run_protocol(protocol, ("paper",), tmp_path, Openings())
-    assert outcome.error is None and load_record(outcome.path).version == find_method("paper").version(cells[0])
-    assert jobs_of(protocol, ("paper",), tmp_path) == []
-    ship("paper-levy-2", d=2, **plain)
-    assert jobs_of(protocol, ("paper",), tmp_path) == [Job(cells[1], "paper")]
-    ship("paper-rastrigin-2", seed=1, d=2, **plain)
-    assert jobs_of(protocol, ("paper",), tmp_path) == [Job(cell, "paper") for cell in cells]
 
 
 def test_two_methods_whose_records_would_be_one_file_are_refused(tmp_path, brought):

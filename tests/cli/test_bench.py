@@ -15,7 +15,7 @@ from shapeopt.bench import runner
 from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.bench.records import load_records
 from shapeopt.cli import bench, main
-from shapeopt.policy import find
+from shapeopt.paper import find
 from shapeopt.tasks import make_family
 
 MODULE = """
@@ -120,12 +120,12 @@ def test_a_failure_is_told_in_a_line_and_in_the_exit_code_and_the_rest_is_made(f
 
 
 def test_cells_that_are_left_out_are_named_with_the_reason_and_are_no_failure(folder, at_once, capsys, monkeypatch):
-    (folder / "shipped").mkdir()
-    monkeypatch.setattr(find, "FOLDER", folder / "shipped")
+    monkeypatch.setattr(find, "CHECKOUT", folder / "no checkout")
     code, out, err = run(capsys, "ours:TINY", "--out", "records", "--methods", "direct", "paper")
     assert code == 0 and err == []
     assert out[:2] == [
-        "left out: paper on rastrigin-2-box-12, rastrigin-2-box-9: no policy paper-rastrigin-2 is shipped",
+        "left out: paper on rastrigin-2-box-12, rastrigin-2-box-9: "
+        "there is no policy paper-rastrigin-2 in a folder `weights`",
         "tiny: 0 of 2 records are there, 2 to make in records",
     ]
     assert out[-1] == "2 records made" and methods_of(folder / "records") == [(9, "direct"), (12, "direct")]
@@ -172,7 +172,7 @@ def test_ctrl_c_keeps_what_was_made_and_says_so(folder, at_once, capsys, monkeyp
         (("absent:TINY",), "`protocol` must name something .*'absent:TINY': No module named 'absent'"),
         (("ours:family",), "`protocol` must name a Protocol; 'ours:family' is Rastrigin"),
         (("ours:ASTRAY",), r"`name` must be made of letters, .*; got '\.\./astray'"),
-        (("ours:TINY", "--methods", "adamm"), "`methods` must be among universal, .*paper, .*, gd, .*Got 'adamm'"),
+        (("ours:TINY", "--methods", "adamm"), "`methods` must be among paper, .*universal, .*gd, .*Got 'adamm'"),
         (("ours:TINY", "--methods", "ours:nothing"), "`methods` must name something .*'ours:nothing'"),
         (("ours:TINY", "--methods", "ours:family"), "`methods` must name an optimizer or a peer"),
         (("ours:TINY", "--methods", "lost.safetensors"), r"`methods` must name policies .*lost\.json does not exist"),

@@ -12,11 +12,11 @@ import pytest
 
 from shapeopt.bench.curves import Curves
 from shapeopt.bench.formats import FORMATS
-from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.bench.records import Record, save_record
-from shapeopt.bench.tables import PER_PROTOCOL, TABLES
 from shapeopt.cli import main
+from shapeopt.cli.bench import all_protocols
 from shapeopt.cli.bench_tables import Format, Kind
+from shapeopt.paper.tables.table import PER_PROTOCOL, TABLES
 from shapeopt.plots import PICTURES
 
 TASKS = 12
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("records")
     for method in RATES:
         for protocol in ("paper", "near"):
-            for cell in PROTOCOLS[protocol].cells[:2]:
+            for cell in all_protocols()[protocol].cells[:2]:
                 save_record(folder, made(protocol, cell, method))
     return folder
 

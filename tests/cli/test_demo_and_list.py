@@ -5,13 +5,13 @@ import re
 
 import pytest
 
-from shapeopt.bench.methods import list_methods
-from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.cli import main
+from shapeopt.cli.bench import all_protocols
 from shapeopt.cli.demo import basinhopping_gap, compare
 from shapeopt.cli.objective import make_task
-from shapeopt.policy import find
-from shapeopt.policy.find import grouped, shipped
+from shapeopt.paper import find
+from shapeopt.paper.find import grouped, stored
+from shapeopt.paper.methods import list_methods
 from shapeopt.tasks import FAMILIES
 
 
@@ -56,7 +56,7 @@ def test_the_list_as_json_names_every_family_and_policy(capsys):
     assert main(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in listed["families"]] == list(FAMILIES)
-    assert [row["name"] for row in listed["policies"]] == list(shipped())
+    assert [row["name"] for row in listed["policies"]] == ["universal", *stored()]
     rows = {row["name"]: row for row in listed["families"]}
     assert rows["ackley"]["options"] == ["rotated", "varied"] and rows["ackley"]["dimensions"] == "1 or more"
     assert rows["lennard_jones"]["dimensions"] == "6, 18, 39, 114"
@@ -66,7 +66,7 @@ def test_the_list_as_json_names_every_family_and_policy(capsys):
     methods = {row["name"]: row["about"] for row in listed["methods"]}
     assert methods["basinhopping_step_2"].endswith("(stepsize 2.0)") and "(eq" not in "".join(methods.values())
     assert [(row["name"], row["cells"]) for row in listed["protocols"]] == [
-        (name, len(protocol.cells)) for name, protocol in PROTOCOLS.items()
+        (name, len(protocol.cells)) for name, protocol in all_protocols().items()
     ]
     assert all(row["about"] for kind in listed.values() for row in kind)
 
@@ -74,16 +74,17 @@ def test_the_list_as_json_names_every_family_and_policy(capsys):
 def test_the_list_for_people_names_everything(capsys):
     assert main(["list"]) == 0
     out = capsys.readouterr().out
-    assert all(name in out for name in (*FAMILIES, *grouped(shipped()), *list_methods(), *PROTOCOLS))
+    assert all(name in out for name in (*FAMILIES, "universal", *grouped(stored()), *list_methods(), *all_protocols()))
     assert max(map(len, out.splitlines())) <= 80
 
 
 def test_policies_that_differ_in_their_dimension_alone_are_one_line_for_people(tmp_path, capsys, monkeypatch):
-    cards = {"paper-ackley-2": "paper", "paper-ackley-100": "paper", "paper-ackley-2-no-memory": "paper"}
-    for name, kind in {**cards, "universal": "universal"}.items():
-        card = {"format": 1, "kind": kind, "settings": {}, "sha256": "", "about": {}}
-        (tmp_path / f"{name}.json").write_text(json.dumps(card))
-    monkeypatch.setattr(find, "FOLDER", tmp_path)
+    names = ["paper-ackley-100", "paper-ackley-2", "paper-ackley-2-no-memory"]
+    (tmp_path / "weights").mkdir()
+    for name in names:
+        (tmp_path / "weights" / f"{name}.json").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(find, "CHECKOUT", tmp_path / "no checkout")
     assert main(["list"]) == 0
     out = capsys.readouterr().out.partition("Policies")[2].partition("Methods")[0]
     rows = [line.split()[:3] for line in out.splitlines() if line.strip()]
@@ -94,4 +95,4 @@ def test_policies_that_differ_in_their_dimension_alone_are_one_line_for_people(t
     ]
     assert main(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["policies"]
-    assert [row["name"] for row in listed] == sorted([*cards, "universal"]), "cards alone are read"
+    assert [row["name"] for row in listed] == ["universal", *names], "no file is read"

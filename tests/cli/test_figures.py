@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from shapeopt.bench import figure_sources
-from shapeopt.bench.sheets import Sheet, save_sheet
 from shapeopt.cli import main
+from shapeopt.paper.figures import sources as figure_sources
+from shapeopt.paper.figures.sheets import Sheet, save_sheet
 
 
 def wells():

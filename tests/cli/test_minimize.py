@@ -48,6 +48,13 @@ def test_quiet_prints_the_best_value_alone(folder, capsys):
     assert float(out) < 1e-6 and err == ""
 
 
+def test_a_stored_policy_is_run_by_the_paper_s_loop(capsys):
+    assert run("ackley", "--dim", "2", "--budget", "6", "--policy", "paper-ackley-2", "--quiet") == 0
+    assert float(capsys.readouterr().out) < 25.0
+    assert run("ackley", "--dim", "2", "--policy", "paper-ackley-2", "--journal", "calls") == 2
+    assert "goes with no gradient, journal or time limit" in capsys.readouterr().err
+
+
 def test_the_same_seed_gives_the_same_record_and_another_one_another(folder):
     records = []
     for i, seed in enumerate(("1", "1", "2")):
@@ -125,6 +132,7 @@ def test_ctrl_c_that_kills_the_objectives_own_program_is_no_failure(folder, caps
         (["objectives:bowl", *BOX, "--budget", "0"], "--budget must be at least 1; got 0"),
         (["objectives:bowl", *BOX, "--seed", "-1"], "--seed must not be negative; got -1"),
         (["objectives:bowl", *BOX, "--policy", "univers"], "did you mean 'universal'?"),
+        (["objectives:bowl", *BOX, "--policy", "paper-akley-2"], "did you mean 'paper-ackley-2'?"),
         (["objectives:bowl", *BOX, "--json", "no/such.json"], "'no' does not exist"),
         (["akley", "--dim", "3"], "did you mean 'ackley'?"),
         (["ackley"], "needs --dim"),

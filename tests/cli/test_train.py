@@ -11,14 +11,14 @@ from typing import get_args
 
 import pytest
 
-from shapeopt import training
 from shapeopt.cli import main
 from shapeopt.cli import train as command
 from shapeopt.cli.train import Train
 from shapeopt.cli.train_progress import LINES, Lines, speed
+from shapeopt.paper import training
+from shapeopt.paper.training import PRESETS, Curriculum, Estimation, Precision, Progress, TrainConfig, write_toml
+from shapeopt.paper.training.command import FLAGS, remake
 from shapeopt.tasks import StartLaw
-from shapeopt.training import PRESETS, Curriculum, Estimation, Precision, Progress, TrainConfig, write_toml
-from shapeopt.training.command import FLAGS, remake
 
 MODULE = """
 from shapeopt.tasks import Rastrigin, StartLaw
@@ -68,7 +68,7 @@ def asked(monkeypatch):
     card = {"validation": [(0, -0.1)], "best_validation": -0.2, "family": "f", "dimension": 2, "updates": 5}
     card |= {"stopped_early": False, "skipped_updates": 1, "seed": 0, "seconds": 1.0, "calls": 9.0, "command": "c"}
 
-    def train(config, folder, onlooker):
+    def train(config, folder, observer):
         seen.append(config)
         return training.Trained(None, card, None)
 
@@ -194,18 +194,6 @@ def test_the_schedule_fits_the_dimension(folder, asked, capsys):
     assert asked == [replace(PRESETS["small-20"], dimension=99)]
 
 
-def test_a_universal_policy_brings_its_own_schedule(folder, asked, capsys):
-    assert run(capsys, "out", "--from", "universal")[0] == 0
-    fitted = ("--family", "lennard_jones", "--dimension", "18", "--readings", "500")
-    assert run(capsys, "out", "--from", "universal", *fitted)[0] == 0
-    assert run(capsys, "out", "--from", "universal", "--family", "clusters")[0] == 0
-    whole = PRESETS["universal"]
-    lengths = {"readings": 500, "validation_readings": 500}
-    one = replace(whole, family="lennard_jones", dimension=18, **lengths)
-    assert asked == [whole, one, replace(whole, family="clusters")]
-    assert remake(one).startswith("shapeopt train OUT --preset universal --family lennard_jones")
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -224,9 +212,7 @@ def test_a_universal_policy_brings_its_own_schedule(folder, asked, capsys):
         (("--config", "tiny.toml", "--preset", "small-2"), "--config and --preset exclude each other"),
         (("--seed", "-1"), r"`seed` must lie in \[0, 2\^32\); got -1"),
         (("--batch", "0"), "`batch` must be at least 1; got 0"),
-        (("--from", "universal", "--preset", "small-2"), "`controller_pretrain` must be 0 for a universal policy; got"),
-        (("--family", "mixture"), "`start` must be a universal policy for the family 'mixture'; got None"),
-        (("--from", "lost"), "`policy` must be one of .* or a saved policy's path; got 'lost'"),
+        (("--from", "lost"), r"`policy` must be the path of a saved policy or a name .*; got 'lost'"),
         (("--process", "0/2"), "--coordinator and --process go together"),
         (("--coordinator", "here", "--process", "0/2"), "--coordinator must look like HOST:PORT; got 'here'"),
         (("--coordinator", "h:1", "--process", "2/2"), "--process must look like 0/2, .*; got '2/2'"),

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shapeopt.memory import Archive
+from shapeopt.paper.memory import Archive
 from shapeopt.policy.draws import draw
 from shapeopt.policy.moves import (
     ANYWHERE,

@@ -7,8 +7,9 @@ import numpy as np
 import shapeopt
 from shapeopt.core import Box
 from shapeopt.core.result import SHAPING_COLUMNS, RunRecord, list_stages
-from shapeopt.dynamics import Centres, SemiImplicitStep, ShapedPotential
-from shapeopt.policy import cast_policy, find_policy
+from shapeopt.paper.dynamics import Centres, SemiImplicitStep, ShapedPotential
+from shapeopt.paper.weights import cast_policy
+from shapeopt.policy import find_policy
 from shapeopt.shape import ShapeOptimizer, potential_of
 
 BOUNDS = (np.array([-2.0, -6.0]), np.array([4.0, 5.0]))

@@ -1,22 +1,16 @@
-"""Tables of methods by metrics, one block of rows a cell, with the paper's figures in columns of their own."""
+"""Tables of methods by metrics, one block of rows a cell; figures of a reference can stand in columns of their own."""
 
 import dataclasses
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .digest import Digest, by_cell, cell_title
-from .layout import MISSING, Entry, Group, Mark, Table, as_printed, mean_and_deviation, words
+from .layout import MISSING, Entry, Group, Mark, Table, mean_and_deviation, words
 from .marks import leaders
 from .metrics import METRICS, Better
-from .paper_figures import paper_figure
-from .published import Published
 from .statistics import spread
 
-BESIDE = (
-    "Columns that begin with “paper” have the paper's own figures (tab. {source}); beside SHAPE's policies stand those "
-    "of its SHAPE."
-)
 MEASURED = "Mean ± standard deviation over tasks, each task's number being the mean over its starts."
 
 
@@ -30,10 +24,10 @@ class Statistic(enum.Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """A metric as a table shows it; `paper` is what the paper calls it, with `published`'s names."""
+    """A metric as a table shows it; `reference` is what a reference calls it, "" where it has no such figure."""
 
     metric: str
-    paper: str = ""
+    reference: str = ""
     statistic: Statistic = Statistic.MEAN
     judged: bool = True  # whether its entries are compared; only means are
 
@@ -49,9 +43,19 @@ class Column:
         return f"{metric.label}{self.statistic.value} {'↓' if metric.better is Better.LOWER else '↑'}"
 
     @property
-    def paper_head(self) -> str:
-        plain = self.paper.removesuffix("_median").removesuffix("_lowest")
-        return f"paper: {METRICS[plain].label}{self.statistic.value}"
+    def reference_head(self) -> str:
+        plain = self.reference.removesuffix("_median").removesuffix("_lowest")
+        return f"{METRICS[plain].label}{self.statistic.value}"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Published figures that are laid beside ours: the word their columns begin with, what is said of them below, and
+    the entry of a method on a cell by the reference's name of a metric (`MISSING` where there is none)."""
+
+    title: str
+    note: str
+    entry: Callable[[Digest, str], Entry]
 
 
 def full_table(
@@ -59,21 +63,25 @@ def full_table(
     title: str,
     found: Sequence[Digest],
     columns: Sequence[Column],
-    source: str | None,
     seed: int,
     notes: Sequence[str] = (),
+    reference: Reference | None = None,
 ) -> Table:
     """Every method on every cell of `found`; columns of which nothing is known are left out."""
     cells = by_cell(found)
     shown = [column for column in columns if any(entry(one, column).text != MISSING for one in found)]
-    beside = {column for column in shown if any(paper_figure(source, one, column.paper) for one in found)}
-    heads = [head for column in shown for head in (column.head, *([column.paper_head] if column in beside else []))]
-    said = (MEASURED, *((BESIDE.format(source=source),) if beside else ()), *filter(None, notes))
+    beside = {
+        column
+        for column in shown
+        if reference is not None and any(reference.entry(one, column.reference).text != MISSING for one in found)
+    }
+    heads = [head for column in shown for head in (column.head, *_beside(column, reference, beside))]
+    said = (MEASURED, *((reference.note,) if reference is not None and beside else ()), *filter(None, notes))
     return Table(
         name=name,
         title=title,
         columns=("Method", *heads),
-        groups=tuple(_block(methods, shown, beside, source, seed) for methods in cells.values()),
+        groups=tuple(_block(methods, shown, beside, reference, seed) for methods in cells.values()),
         notes=said if found else tuple(filter(None, notes)),
     )
 
@@ -87,17 +95,9 @@ def entry(one: Digest, column: Column) -> Entry:
     return mean_and_deviation(figure, None)
 
 
-def paper_entry(source: str | None, one: Digest, metric: str) -> Entry:
-    """The paper's figure, or a dash."""
-    return printed(paper_figure(source, one, metric))
-
-
-def printed(figure: Published | None) -> Entry:
-    """A figure of the paper with the digits that it has there."""
-    if figure is None:
-        return Entry(MISSING)
-    numbers = tuple(number for number in (figure.mean, figure.std) if number is not None)
-    return Entry(" ± ".join(map(as_printed, numbers)), numbers=numbers)
+def _beside(column: Column, reference: Reference | None, beside: set[Column]) -> list[str]:
+    """The head of the reference's column, where there is one."""
+    return [f"{reference.title}: {column.reference_head}"] if reference is not None and column in beside else []
 
 
 def marks_of(methods: Mapping[str, Digest], column: Column, seed: int) -> dict[str, Mark]:
@@ -109,7 +109,7 @@ def marks_of(methods: Mapping[str, Digest], column: Column, seed: int) -> dict[s
 
 
 def _block(
-    methods: Mapping[str, Digest], shown: Sequence[Column], beside: set[Column], source: str | None, seed: int
+    methods: Mapping[str, Digest], shown: Sequence[Column], beside: set[Column], reference: Reference | None, seed: int
 ) -> Group:
     marks = {column: marks_of(methods, column, seed) for column in shown}
     rows = []
@@ -117,6 +117,6 @@ def _block(
         row = list(words(name))
         for column in shown:
             row.append(dataclasses.replace(entry(one, column), mark=marks[column].get(name, Mark.NONE)))
-            row += [paper_entry(source, one, column.paper)] if column in beside else []
+            row += [reference.entry(one, column.reference)] if reference is not None and column in beside else []
         rows.append(tuple(row))
     return Group(cell_title(next(iter(methods.values())).cell), tuple(rows))

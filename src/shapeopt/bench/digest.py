@@ -85,9 +85,11 @@ def natural(name: str) -> tuple[Any, ...]:
 
 
 def reading_order(method: str) -> tuple[int, str]:
-    """A key that sorts policies first, then baselines and peers in the order of their tables, then what users bring."""
+    """A key that sorts shipped policies first, then methods brought, then baselines and peers by their tables."""
     known = _known_methods()
-    return (known.index(method), "") if method in known else (len(known), method)
+    if method in known:
+        return (0 if known[method] == "policy" else 2 + list(known).index(method), method)
+    return (1, method)
 
 
 def cell_title(cell: Mapping[str, Any]) -> str:
@@ -115,8 +117,8 @@ def lacking(found: Iterable[Digest], places: Sequence[str], methods: Sequence[st
 
 
 @functools.cache
-def _known_methods() -> tuple[str, ...]:
-    return tuple(list_methods())
+def _known_methods() -> Mapping[str, str]:
+    return list_methods()
 
 
 def _require_same_runs(one: Digest, methods: Mapping[str, Digest]) -> None:

@@ -17,7 +17,7 @@ from ..tasks import AbstractTask
 from ..values import ValueOptimizer
 from .cells import Cell
 from .curves import Curves
-from .methods import AbstractMethod, Hosted, Learned, Traceable
+from .methods import AbstractCompiled, AbstractMethod, Hosted
 from .minima import local_minima, nearest_minimum
 
 LANES = 256  # runs in one batch: more of them fall out of the processor's caches
@@ -62,11 +62,11 @@ class InBox(AbstractOptimizer):
 def run_cell(cell: Cell, method: AbstractMethod, seed: int) -> Curves:
     """All runs of `method` on `cell`, in double precision."""
     with jax.enable_x64(True):
-        if isinstance(method, Traceable | Learned):
+        if isinstance(method, AbstractCompiled):
             return _run_traceable(cell, method.optimizer(cell), seed)
         if isinstance(method, Hosted):
             return _run_hosted(cell, method.peer, seed)
-    raise TypeError(f"`method` must be Traceable, Learned or Hosted; got {method!r}.")
+    raise TypeError(f"`method` must be compiled or hosted; got {method!r}.")
 
 
 @functools.lru_cache(maxsize=8)

@@ -1,20 +1,17 @@
 """The tables that show the records of one protocol: every method on every cell, or one row a method."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
 
-from ..baselines import BASELINES
-from .blocks import Column, Statistic, full_table, marks_of
-from .digest import QUICK, Digest, by_cell, lacking, methods_of, of_protocol
+from .blocks import Column, Reference, Statistic, full_table, marks_of
+from .cells import Protocol
+from .digest import QUICK, Digest, by_cell, methods_of
 from .layout import Entry, Group, Mark, Table, mean_and_deviation, words
-from .paper_figures import SOURCES, source_of
 from .protocols import PROTOCOLS
-from .published import published
 from .statistics import spread
 
-MEDIAN, LOWEST = Statistic.MEDIAN, Statistic.LOWEST
+MEDIAN = Statistic.MEDIAN
 GENERAL = (
     Column("best_gap"),
     Column("best_gap", statistic=MEDIAN),
@@ -24,35 +21,6 @@ GENERAL = (
     Column("wasted_budget", judged=False),
     Column("optimizer_seconds", statistic=MEDIAN),
 )
-SUMMARY = (
-    Column("final_distance", "final_distance"),
-    Column("final_gap", "final_gap"),
-    Column("lowest_gap", "best_gap"),
-    Column("hit_final", "hit_final"),
-    Column("auc_distance", "auc_distance"),
-    Column("auc_gap", "auc_gap"),
-    Column("auc_lowest_gap", "auc_best_gap"),
-)
-ABLATION = (
-    Column("final_distance", "final_distance"),
-    Column("final_gap", "final_gap"),
-    Column("lowest_gap", "best_gap_lowest", LOWEST),
-    Column("hit_final", "hit_final"),
-    Column("hit_trajectory", "hit_trajectory"),
-    Column("distinct_minima", "distinct_minima"),
-    Column("minima_hits", "minima_hits"),
-)
-WELLS = (
-    Column("hit_best", "hit_best"),
-    Column("final_gap", "final_gap"),
-    Column("lowest_gap", "best_gap"),
-    Column("lowest_gap", "best_gap_median", MEDIAN),
-    Column("calls", "calls", judged=False),
-)
-COLUMNS: Mapping[str, tuple[Column, ...]] = MappingProxyType(
-    {"paper": SUMMARY, "paper-science": SUMMARY, "settings": ABLATION, "oracles": ABLATION, "multiwell": WELLS}
-)
-MINIMA = "Minima are counted within each task and averaged over tasks; the paper does not say over what its counts are."
 OVERVIEW = (
     "ECDF area: share of (run, target) pairs reached, 51 targets from 100 to 1e-8, averaged over the logarithm of "
     "calls, or over calls, then over the method's cells. Hits: share of runs whose returned point hits (the last "
@@ -62,15 +30,29 @@ OVERVIEW = (
 FEW = "A quick run: far too few tasks for any conclusion."
 
 
-def protocol_table(found: Sequence[Digest], seed: int = 0) -> Table:
-    """Every method on every cell of one protocol."""
-    protocol = _only_protocol(found)
-    columns = COLUMNS.get(protocol.removesuffix(QUICK), _general(found))
-    about = PROTOCOLS[protocol.removesuffix(QUICK)].about if protocol.removesuffix(QUICK) in PROTOCOLS else ""
-    title = f"Protocol {protocol}" + (f": {about}" if about else "")
-    return full_table(
-        f"protocol-{protocol}", title, found, columns, source_of(protocol), seed, notes_of(found, columns)
-    )
+def protocol_table(
+    found: Sequence[Digest],
+    seed: int = 0,
+    protocols: Mapping[str, Protocol] = PROTOCOLS,
+    columns: Sequence[Column] | None = None,
+    notes: Sequence[str] = (),
+    reference: Reference | None = None,
+) -> Table:
+    """Every method on every cell of one protocol.
+
+    Args:
+        found: digests of one protocol.
+        seed: of the bootstrap behind the marks.
+        protocols: where the protocol's description is looked up.
+        columns: the metrics that are shown; None: the usual ones.
+        notes: further notes below the table.
+        reference: published figures to stand beside ours.
+    """
+    name = _only_protocol(found)
+    known = protocols.get(name.removesuffix(QUICK)) or PROTOCOLS.get(name.removesuffix(QUICK))
+    title = f"Protocol {name}" + (f": {known.about}" if known else "")
+    shown = _general(found) if columns is None else columns
+    return full_table(f"protocol-{name}", title, found, shown, seed, (*quick_note(found), *notes), reference)
 
 
 def overview_table(found: Sequence[Digest], seed: int = 0) -> Table:
@@ -92,7 +74,7 @@ def overview_table(found: Sequence[Digest], seed: int = 0) -> Table:
             "Leads with others ↑",
         ),
         groups=(Group("", tuple(sorted(rows, key=lambda row: -areas[row[0].text]))),),
-        notes=(OVERVIEW, *notes_of(found, ())),
+        notes=(OVERVIEW, *quick_note(found)),
     )
 
 
@@ -104,37 +86,6 @@ def _overview(name: str, found: Sequence[Digest], marks: Sequence[Mapping[str, M
     areas = ([one.area for one in mine], [one.area_over_calls for one in mine])
     figures = tuple(float(np.mean(rows)) for rows in (*areas, hits))
     return (*words(str(len(mine))), *(mean_and_deviation(figure, None) for figure in figures), *words(*map(str, led)))
-
-
-def synthetic_table(found: Sequence[Digest], seed: int = 0) -> Table:
-    """Ackley, Lévy and Rastrigin by dimension (tab. summary:synthetic:benchmarks)."""
-    return _whole_protocol("synthetic", "Synthetic families by dimension", "paper", found, seed)
-
-
-def science_table(found: Sequence[Digest], seed: int = 0) -> Table:
-    """Clusters, phase retrieval and control by dimension (tab. real:world:example:summary)."""
-    return _whole_protocol("science", "Scientific tasks by dimension", "paper-science", found, seed)
-
-
-def multiwell_table(found: Sequence[Digest], seed: int = 0) -> Table:
-    """Multi-wells under one budget for all (tab. multiwell_fair_budget)."""
-    return _whole_protocol("multiwell", "Multi-wells", "multiwell", found, seed)
-
-
-def settings_table(found: Sequence[Digest], seed: int = 0) -> Table:
-    """S1 to S6: tasks, starts and calls traded (tab. ackley_budget_particle_ablation_full)."""
-    return _whole_protocol("settings", "Ackley, settings S1 to S6", "settings", found, seed)
-
-
-def oracle_table(found: Sequence[Digest], seed: int = 0) -> Table:
-    """Exact, noisy and value-only readings (tab. ackley_oracle_ablation_full)."""
-    return _whole_protocol("oracles", "Ackley, three oracles", "oracles", found, seed)
-
-
-def _whole_protocol(name: str, title: str, protocol: str, found: Sequence[Digest], seed: int) -> Table:
-    mine = of_protocol(found, protocol)
-    notes = (*notes_of(mine, COLUMNS[protocol]), lacking_of(protocol, mine))
-    return full_table(name, title, mine, COLUMNS[protocol], source_of(protocol), seed, notes)
 
 
 def _general(found: Sequence[Digest]) -> tuple[Column, ...]:
@@ -150,16 +101,6 @@ def _only_protocol(found: Sequence[Digest]) -> str:
     return names[0]
 
 
-def notes_of(found: Sequence[Digest], columns: Sequence[Column]) -> tuple[str, ...]:
-    """What must be said below a table of these records with these columns."""
-    quick = (FEW,) if any(one.protocol.endswith(QUICK) for one in found) else ()
-    return (*quick, *((MINIMA,) if columns is ABLATION else ()))
-
-
-def lacking_of(protocol: str, found: Sequence[Digest]) -> str:
-    """A note that names the records of a built-in protocol that are not there."""
-    whole = PROTOCOLS[protocol]
-    whole = whole.quick() if found and found[0].protocol.endswith(QUICK) else whole
-    paper = {row.method for row in published(SOURCES[protocol])} & BASELINES.keys()
-    methods = [*whole.methods, *(name for name in BASELINES if name in paper and name not in whole.methods)]
-    return lacking(found, [cell.name for cell in whole.cells], methods)
+def quick_note(found: Sequence[Digest]) -> tuple[str, ...]:
+    """What must be said of records of a quick run."""
+    return (FEW,) if any(one.protocol.endswith(QUICK) for one in found) else ()

@@ -12,7 +12,7 @@ from ..workers.orphans import begin_worker
 from .cells import Cell, Protocol
 from .curves import Curves
 from .execute import run_cell
-from .methods import Hosted, UnknownMethodError, find_method
+from .methods import FindMethod, Hosted, UnknownMethodError, find_method
 from .records import is_done, make_record, save_record
 
 # One thread a worker: with more, small matrices wait for threads, and the workers for each other.
@@ -53,21 +53,21 @@ class LeftOut:
     reason: str
 
 
-def left_out(protocol: Protocol, methods: Sequence[str]) -> list[LeftOut]:
+def left_out(protocol: Protocol, methods: Sequence[str], find: FindMethod = find_method) -> list[LeftOut]:
     """Jobs of a protocol that are left out, since the method has nothing to run on the cell."""
-    found = {method: find_method(method) for method in methods}
+    found = {method: find(method) for method in methods}
     reasons = {Job(cell, method): found[method].lacks(cell) for method in found for cell in protocol.cells}
     return [LeftOut(job, reason) for job, reason in reasons.items() if reason]
 
 
-def jobs_of(protocol: Protocol, methods: Sequence[str], folder: Path) -> list[Job]:
+def jobs_of(protocol: Protocol, methods: Sequence[str], folder: Path, find: FindMethod = find_method) -> list[Job]:
     """The jobs whose records are not there yet; hosted methods first, since they are slow and best not left alone."""
-    found = {method: find_method(method) for method in methods}
+    found = {method: find(method) for method in methods}
     names = [method.name for method in found.values()]
     if len(set(names)) < len(names):
         raise UnknownMethodError(f"`methods` must have distinct names in the records; got {', '.join(names)}.")
     ordered = sorted(found, key=lambda method: not isinstance(found[method], Hosted))
-    absent = {left.job for left in left_out(protocol, methods)}
+    absent = {left.job for left in left_out(protocol, methods, find)}
     jobs = [job for method in ordered for cell in protocol.cells if (job := Job(cell, method)) not in absent]
     label = lambda job: (found[job.method].name, found[job.method].version(job.cell))  # noqa: E731
     return [job for job in jobs if not is_done(folder, protocol, job.cell, *label(job))]
@@ -79,20 +79,23 @@ def run_protocol(
     folder: Path,
     open_executor: OpenExecutor,
     on_outcome: Callable[[Outcome], None] = lambda outcome: None,
+    find: FindMethod = find_method,
 ) -> list[Outcome]:
     """Run what is missing; a worker that dies costs the time of the jobs that were under way and nothing else.
 
     `open_executor` gives a context manager of a `concurrent.futures.Executor`: local processes, or a cluster's. A job
-    that fails is reported and the others go on.
+    that fails is reported and the others go on. `find` gives the method of a name; workers import it by its own name.
     """
     outcomes = []
-    for outcome in _outcomes(protocol, jobs_of(protocol, methods, folder), folder, open_executor):
+    for outcome in _outcomes(protocol, jobs_of(protocol, methods, folder, find), folder, open_executor, find):
         outcomes.append(outcome)
         on_outcome(outcome)
     return outcomes
 
 
-def _outcomes(protocol: Protocol, jobs: Sequence[Job], folder: Path, open_executor: OpenExecutor) -> Iterator[Outcome]:
+def _outcomes(
+    protocol: Protocol, jobs: Sequence[Job], folder: Path, open_executor: OpenExecutor, find: FindMethod
+) -> Iterator[Outcome]:
     """One outcome for every job, as they come.
 
     Jobs that were under way when a worker died are run again at the end, each alone, so that the one that kills its
@@ -101,7 +104,7 @@ def _outcomes(protocol: Protocol, jobs: Sequence[Job], folder: Path, open_execut
     left, suspects, idle = list(jobs), [], 0
     while left and idle < ATTEMPTS:
         idle, gone = idle + 1, set()
-        for outcome in _batch(protocol, left, folder, open_executor):
+        for outcome in _batch(protocol, left, folder, open_executor, find):
             gone.add(outcome.job)
             if outcome.error == DIED:
                 suspects.append(outcome.job)
@@ -111,24 +114,26 @@ def _outcomes(protocol: Protocol, jobs: Sequence[Job], folder: Path, open_execut
         left = [job for job in left if job not in gone]
         left.sort(key=lambda job: job.method in {suspect.method for suspect in suspects})
     for job in suspects:
-        yield from list(_batch(protocol, [job], folder, open_executor)) or [Outcome(job, None, DIED)]
+        yield from list(_batch(protocol, [job], folder, open_executor, find)) or [Outcome(job, None, DIED)]
     yield from (Outcome(job, None, DIED) for job in left)
 
 
-def _batch(protocol: Protocol, jobs: Sequence[Job], folder: Path, open_executor: OpenExecutor) -> Iterator[Outcome]:
+def _batch(
+    protocol: Protocol, jobs: Sequence[Job], folder: Path, open_executor: OpenExecutor, find: FindMethod
+) -> Iterator[Outcome]:
     """Outcomes of `jobs` on one executor; once it breaks, `DIED` for each that was under way, and none for the rest."""
     waiting: dict[Future[Curves | str], Job] = {}
     under_way: list[Job] = []
     with open_executor() as executor:
         with suppress(BrokenExecutor):
             for job in jobs:
-                waiting[executor.submit(run_job, job, protocol.seed)] = job
+                waiting[executor.submit(run_job, job, protocol.seed, find)] = job
         broken = False
         while waiting and not broken:
             under_way = [job for future, job in waiting.items() if future.running()]
             done = wait(waiting, POLL, FIRST_COMPLETED).done
             for future in [future for future in waiting if future in done]:
-                outcome = _outcome(future, protocol, waiting[future], folder)
+                outcome = _outcome(future, protocol, waiting[future], folder, find)
                 if outcome is None:
                     broken = True
                 else:
@@ -138,7 +143,9 @@ def _batch(protocol: Protocol, jobs: Sequence[Job], folder: Path, open_executor:
     yield from (Outcome(job, None, DIED) for job in [job for job in lost if job in under_way] or lost[:1])
 
 
-def _outcome(future: "Future[Curves | str]", protocol: Protocol, job: Job, folder: Path) -> Outcome | None:
+def _outcome(
+    future: "Future[Curves | str]", protocol: Protocol, job: Job, folder: Path, find: FindMethod
+) -> Outcome | None:
     """The record that came of a job, or why none did; None where the executor is broken."""
     try:
         result = future.result()
@@ -148,15 +155,15 @@ def _outcome(future: "Future[Curves | str]", protocol: Protocol, job: Job, folde
         result = f"{type(error).__name__}: {error}"
     if isinstance(result, str):
         return Outcome(job, None, result)
-    method = find_method(job.method)
+    method = find(job.method)
     version = method.version(job.cell)
     return Outcome(job, save_record(folder, make_record(protocol, job.cell, method.name, result, version)))
 
 
-def run_job(job: Job, seed: int) -> Curves | str:
+def run_job(job: Job, seed: int, find: FindMethod = find_method) -> Curves | str:
     """What a worker does: the curves, or what went wrong in words, since not every exception survives the way back."""
     try:
-        return run_cell(job.cell, find_method(job.method), seed)
+        return run_cell(job.cell, find(job.method), seed)
     except (Exception, SystemExit) as error:
         return f"{type(error).__name__}: {error}"
 

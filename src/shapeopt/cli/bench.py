@@ -44,13 +44,14 @@ class Run:
         from ..bench.records import RecordError
         from ..bench.runner import dask_cluster, jobs_of, left_out, local_processes, run_protocol
         from ..core.attribute import UnknownNameError
+        from ..paper.methods import find_method
 
         if self.workers < 0:
             raise UsageError(f"`workers` must not be negative; got {self.workers}")
         try:
             protocol = self._protocol()
             methods = tuple(dict.fromkeys(self.methods or protocol.methods))
-            absent, jobs = left_out(protocol, methods), jobs_of(protocol, methods, self.out)
+            absent, jobs = left_out(protocol, methods, find_method), jobs_of(protocol, methods, self.out, find_method)
         except (UnknownNameError, RecordError, ModuleNotFoundError) as error:
             raise UsageError(str(error)) from error
         told = sys.stderr if self.json else sys.stdout
@@ -65,7 +66,7 @@ class Run:
         cluster = lambda: local_processes(workers) if self.scheduler is None else dask_cluster(self.scheduler)  # noqa: E731
         with _Progress(len(jobs), told) as progress:
             try:
-                outcomes = run_protocol(protocol, methods, self.out, cluster, progress.note)
+                outcomes = run_protocol(protocol, methods, self.out, cluster, progress.note, find_method)
             except (OSError, ValueError) as error:
                 what = f"`out` {self.out}" if self.scheduler is None else f"`scheduler` {self.scheduler!r}"
                 raise UsageError(f"{what} can't be used: {error}") from error
@@ -95,13 +96,13 @@ class Run:
         import dataclasses
 
         from ..bench.cells import Protocol
-        from ..bench.protocols import PROTOCOLS
         from ..core.attribute import load_attribute
 
-        if self.protocol not in PROTOCOLS and ":" not in self.protocol:
-            hint = did_you_mean(self.protocol, PROTOCOLS)
-            raise UsageError(f"`protocol` must be one of {', '.join(PROTOCOLS)}; got {self.protocol!r}{hint}")
-        found = PROTOCOLS.get(self.protocol) or load_attribute(self.protocol, "protocol")
+        known = all_protocols()
+        if self.protocol not in known and ":" not in self.protocol:
+            hint = did_you_mean(self.protocol, known)
+            raise UsageError(f"`protocol` must be one of {', '.join(known)}; got {self.protocol!r}{hint}")
+        found = known.get(self.protocol) or load_attribute(self.protocol, "protocol")
         if not isinstance(found, Protocol):
             raise UsageError(f"`protocol` must name a Protocol; {self.protocol!r} is {found!r}")
         names = [cell.name for cell in found.cells]
@@ -114,6 +115,14 @@ class Run:
             raise UsageError(f"`seed` must lie in [0, 2^32); got {seed}")
         protocol = dataclasses.replace(found, cells=chosen, seed=seed)
         return protocol.quick() if self.quick else protocol
+
+
+def all_protocols() -> dict[str, Any]:
+    """The paper's protocols and the bench's own."""
+    from ..bench import protocols
+    from ..paper.protocols import PROTOCOLS
+
+    return {**PROTOCOLS, **protocols.PROTOCOLS}
 
 
 def _told(absent: Sequence[Any]) -> list[str]:

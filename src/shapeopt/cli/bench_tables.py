@@ -97,7 +97,7 @@ class Table:
 
     def run(self) -> int:
         from ..bench.formats import FORMATS, to_plain
-        from ..bench.tables import PER_PROTOCOL, TABLES
+        from ..paper.tables.table import PER_PROTOCOL, TABLES
 
         require("table", self.table, ["all", *TABLES, *PER_PROTOCOL])
         with usage_errors():
@@ -113,7 +113,8 @@ class Table:
         return 0
 
     def _tables(self, found: list[Any]) -> Iterator[Any]:
-        from ..bench.tables import PER_PROTOCOL, TABLES, protocols_of, table_names
+        from ..bench.tables import protocols_of
+        from ..paper.tables.table import PER_PROTOCOL, TABLES, table_names
 
         for name in table_names(found) if self.table == "all" else [self.table] if self.table in TABLES else []:
             yield TABLES[name].build(found, self.seed)

@@ -37,7 +37,7 @@ class Figures:
         require("jax", "shapeopt figures")
         keep_compiled_code()
         try:
-            from ..plots.figures import FIGURES
+            from ..paper.figures.table import FIGURES
             from ..plots.style import METADATA, save
         except ModuleNotFoundError as error:
             raise UsageError(f"`figures` needs {error.name}; install shapeopt[report]") from error
@@ -60,8 +60,8 @@ class Figures:
         return sys.stderr if self.json else sys.stdout
 
     def _source(self) -> Any:
-        from ..bench.figure_sources import FIGURE_PROTOCOLS, FIGURE_SHEETS
-        from ..bench.sheets import load_sheet, save_sheet
+        from ..paper.figures.sheets import load_sheet, save_sheet
+        from ..paper.figures.sources import FIGURE_PROTOCOLS, FIGURE_SHEETS
 
         if self.name in FIGURE_PROTOCOLS:
             return self._records(FIGURE_PROTOCOLS[self.name])
@@ -78,18 +78,21 @@ class Figures:
         """The protocol's records; runs what is missing."""
         from ..bench.records import load_records
         from ..bench.runner import jobs_of, left_out, local_processes, run_protocol
+        from ..paper.methods import find_method
 
-        jobs = jobs_of(protocol, protocol.methods, self.records)
+        jobs = jobs_of(protocol, protocol.methods, self.records, find_method)
         if jobs:
             print(f"{len(jobs)} records to make in {self.records}", flush=True, file=self._told)
             workers = self.workers or os.cpu_count() or 1
-            outcomes = run_protocol(protocol, protocol.methods, self.records, lambda: local_processes(workers))
+            outcomes = run_protocol(
+                protocol, protocol.methods, self.records, lambda: local_processes(workers), find=find_method
+            )
             failed = [outcome for outcome in outcomes if outcome.error]
             if failed:
                 one = failed[0]
                 raise UsageError(f"{len(failed)} records failed; {one.job.cell.name} {one.job.method}: {one.error}")
         wanted = {cell.name for cell in protocol.cells}
-        for left in left_out(protocol, protocol.methods):
+        for left in left_out(protocol, protocol.methods, find_method):
             print(f"left out: {left.job.method} on {left.job.cell.name}: {left.reason}", file=self._told)
         for record in load_records(self.records, protocol.name):
             if record.cell["name"] in wanted and record.method in protocol.methods:

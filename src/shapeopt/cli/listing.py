@@ -19,7 +19,7 @@ PROBED = range(1, 121)  # dimensions that are tried to learn which a family take
 
 @dataclass(frozen=True)
 class List:
-    """List the built-in families, the shipped policies, and the methods and protocols of comparisons."""
+    """List the built-in families, the policies, and the methods and protocols of comparisons."""
 
     json: bool = False
     """Print JSON."""
@@ -63,18 +63,20 @@ def list_families() -> list[dict[str, Any]]:
 
 
 def list_policies() -> list[dict[str, Any]]:
-    """One entry for each shipped policy; from its card, since weights take long to read."""
-    from ..policy import load_card
-    from ..policy.find import FOLDER, shipped
+    """One entry for each shipped policy, and for each of the paper's in a folder `weights`."""
+    from ..paper.find import stored
+    from ..paper.policy import PaperPolicy
+    from ..policy import UniversalPolicy
+    from ..policy.find import shipped
 
-    kinds = _policy_classes()
-    return [{"name": name, "about": _first_sentence(kinds[load_card(FOLDER / name)["kind"]])} for name in shipped()]
+    rows = [(name, UniversalPolicy) for name in shipped()] + [(name, PaperPolicy) for name in stored()]
+    return [{"name": name, "about": _first_sentence(kind)} for name, kind in rows]
 
 
 def list_methods() -> list[dict[str, Any]]:
     """One entry for each method that a comparison can name."""
     from ..baselines import BASELINES
-    from ..bench import methods
+    from ..paper import methods
     from ..peers import PEERS
 
     policies = {row["name"]: row["about"] for row in list_policies()}
@@ -91,9 +93,9 @@ def list_methods() -> list[dict[str, Any]]:
 
 
 def list_protocols() -> list[dict[str, Any]]:
-    from ..bench.protocols import PROTOCOLS
+    from .bench import all_protocols
 
-    return [{"name": one.name, "cells": len(one.cells), "about": one.about} for one in PROTOCOLS.values()]
+    return [{"name": one.name, "cells": len(one.cells), "about": one.about} for one in all_protocols().values()]
 
 
 def dimensions(constructor: Callable[..., Any]) -> str:
@@ -132,15 +134,9 @@ def _with_settings(peer: Any) -> str:
     return _first_sentence(type(peer)) + (f" ({settings})" if settings else "")
 
 
-def _policy_classes() -> dict[str, type]:
-    from ..policy import PaperPolicy, UniversalPolicy
-
-    return {policy.kind: policy for policy in (PaperPolicy, UniversalPolicy)}
-
-
 def _by_group(policies: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Policies that differ in their dimension alone as one, with the dimensions."""
-    from ..policy.find import grouped
+    from ..paper.find import grouped
 
     about = {row["name"]: row["about"] for row in policies}
     groups = grouped(about).items()

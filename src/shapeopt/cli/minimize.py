@@ -43,7 +43,8 @@ class Minimize:
     jac: bool = False
     """The function returns (value, gradient); the program prints both."""
     policy: str = "universal"
-    """A shipped policy or a path to one."""
+    """universal, or a policy of the paper's kind for an objective that computes with JAX: the name or the path of one
+    that is stored (see `shapeopt list`)."""
     seed: int = 0
     """All randomness follows from it, a family's task and start too."""
     rotated: bool = False
@@ -215,8 +216,6 @@ def attempt(
     call_timeout: float | None = None,
 ) -> Outcome:
     """Minimise under a progress display; whatever ends the run, what was learned so far is kept."""
-    from ..minimizer import minimize
-
     began = time.perf_counter()
     display = make_display(budget, quiet)
     watch = _Watch(display)
@@ -224,21 +223,28 @@ def attempt(
         objective.fun.interrupt = watch.interrupt
     try:
         with display, watch.interrupt:
-            result = minimize(
-                objective.fun,
-                objective.x0,
-                bounds=objective.bounds,
-                budget=budget,
-                jac=objective.jac,
-                policy=policy,
-                port_allowance=port_allowance,
-                seed=seed,
-                callback=watch,
-                journal=journal,
-                on_error=on_error,
-                call_timeout=call_timeout,
-                stages=stages,
-            )
+            if not _is_shipped(policy):
+                if objective.jac is not None or journal is not None or call_timeout is not None:
+                    raise UsageError(f"--policy {policy} goes with no gradient, journal or time limit of one's own")
+                result = _paper_run(objective, budget, policy, seed, port_allowance, stages, watch)
+            else:
+                from ..minimizer import minimize
+
+                result = minimize(
+                    objective.fun,
+                    objective.x0,
+                    bounds=objective.bounds,
+                    budget=budget,
+                    jac=objective.jac,
+                    policy=policy,
+                    port_allowance=port_allowance,
+                    seed=seed,
+                    callback=watch,
+                    journal=journal,
+                    on_error=on_error,
+                    call_timeout=call_timeout,
+                    stages=stages,
+                )
     except KeyboardInterrupt as error:
         return Outcome(watch.so_far(error), time.perf_counter() - began, interrupted=True)
     except Exception as error:
@@ -257,6 +263,31 @@ def attempt(
     if interrupted:
         result.message = INTERRUPTED
     return Outcome(result, time.perf_counter() - began, interrupted=interrupted)
+
+
+def _paper_run(
+    objective: Objective,
+    budget: int,
+    policy: str,
+    seed: int,
+    port_allowance: float | None,
+    stages: bool,
+    watch: "_Watch",
+) -> Any:
+    """The run of a policy of the paper's kind."""
+    from .. import paper
+
+    return paper.minimize(
+        objective.fun,
+        objective.x0,
+        bounds=objective.bounds,
+        budget=budget,
+        policy=policy,
+        port_allowance=port_allowance,
+        stages=stages,
+        seed=seed,
+        callback=watch,
+    )
 
 
 class _Watch:
@@ -290,16 +321,23 @@ class _Watch:
 
 def _check_policy(policy: str) -> None:
     """Refuse a policy that can't be found or read before any call is spent."""
-    from ..policy import find_policy
-    from ..policy.find import shipped
+    from ..paper.find import load_policy, stored
 
+    if _is_shipped(policy):
+        return
     try:
-        find_policy(policy)
+        load_policy(policy)
     except ValueError as error:
-        hint = did_you_mean(policy, shipped())
+        hint = did_you_mean(policy, ["universal", *stored()])
         raise UsageError(
             f"--policy {policy}: {error}" if not hint else f"no policy is called {policy!r}{hint}"
         ) from error
+
+
+def _is_shipped(policy: str) -> bool:
+    from ..policy.find import shipped
+
+    return policy in shipped()
 
 
 def _check_report(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""`shapeopt theory`: the paper's statements, checked on runs of shipped policies."""
+"""`shapeopt theory`: the paper's statements, checked on runs of its policies."""
 
 import sys
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from .environment import keep_compiled_code
 from .errors import UsageError
 from .record import print_json
 
-POLICIES = ("universal", "paper-ackley-2", "paper-levy-2", "paper-rastrigin-2")
+POLICIES = ("paper-ackley-2", "paper-levy-2", "paper-rastrigin-2")
 
 
 @dataclass(frozen=True)
 class Theory:
-    """Check the paper's statements on real runs of shipped policies, and write a report with pictures."""
+    """Check the paper's statements on real runs of its policies, and write a report with pictures."""
 
     folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="DIR")]
     """Where report.md and its pictures are written."""
     policies: tuple[str, ...] = POLICIES
-    """Shipped policies, each studied on tasks of its own family; `universal` on rotated Rastrigin tasks."""
+    """Stored policies (names in a folder `weights`), each studied on tasks of its own family."""
     runs: int = 256
     """Runs of each policy."""
     seed: int = 0
@@ -40,10 +40,10 @@ class Theory:
             raise UsageError("--policies must name at least one policy.")
         keep_compiled_code()
         try:
-            from ..theory.report import write_report
+            from ..paper.theory.report import write_report
         except ModuleNotFoundError as error:
             raise UsageError(f"{error}; pictures need the extra `report`: pip install 'shapeopt[report]'.") from error
-        from ..theory import check_cell, make_cell
+        from ..paper.theory import check_cell, make_cell
 
         try:
             cells = [make_cell(name) for name in self.policies]

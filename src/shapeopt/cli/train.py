@@ -30,11 +30,10 @@ class Train:
     config: Annotated[Path | None, _shown("PATH")] = None
     """A TOML file of settings, or a trained policy's card, instead of a preset."""
     preset: Annotated[str | None, _shown("NAME")] = None
-    """paper-2, -20, -100, -500: the paper's schedule. small-2, ...: some minutes on two cores; one of these if none, or
-    universal, which fits a universal policy to more tasks. mixture: that for many sorts of them, half an hour long."""
+    """paper-2, -20, -100, -500: the paper's schedule. small-2, ...: some minutes on two cores; one of these if
+    none."""
     family: Annotated[str | None, _shown("NAME")] = None
-    """A built-in family (see `shapeopt list`), or package.module:Attribute, looked for in the current directory too. A
-    universal policy knows mixture, clusters, retrieval and control too: several families, or several dimensions."""
+    """A built-in family (see `shapeopt list`), or package.module:Attribute, looked for in the current directory too."""
     dimension: Annotated[int | None, _shown("INT")] = None
     """How many coordinates tasks have; a family of your own says it itself."""
     law: Annotated[Literal["paper", "near", "box"] | None, _shown("paper|near|box")] = None
@@ -54,7 +53,7 @@ class Train:
     no_memory: bool = False
     """Ablation: planner and controller do not see the memory."""
     start: Annotated[str | None, _shown("POLICY", name="from")] = None
-    """Go on from a shipped or saved policy instead of random weights."""
+    """Go on from a stored policy, by name or path, instead of random weights."""
     seed: Annotated[int | None, _shown("INT")] = None
     """Weights, tasks, starts and noise follow from it."""
     epochs: Annotated[int | None, _shown("INT")] = None
@@ -80,7 +79,7 @@ class Train:
         require("jax", "shapeopt train")
         number, processes = self._place()
         keep_compiled_code()
-        from ..training.parallel import LostProcessError, join
+        from ..paper.training.parallel import LostProcessError, join
 
         if self.coordinator is not None:
             join(self.coordinator, number, processes)
@@ -103,17 +102,17 @@ class Train:
         return 0
 
     def _train(self, config: Any, quiet: bool) -> dict[str, Any]:
-        from ..training import train
+        from ..paper.training import train
 
         display = make_display(quiet)
         with display, Interrupt(display.stopping) as interrupt:
 
-            def onlooker(progress: Any) -> bool:
+            def observer(progress: Any) -> bool:
                 display.show(progress)
                 return interrupt.asked
 
             try:
-                return train(config, self.out, onlooker=onlooker).card
+                return train(config, self.out, observer=observer).card
             except OSError as error:
                 raise UsageError(f"`out` {self.out} can't be used: {error}") from error
             except ValueError as error:
@@ -151,7 +150,7 @@ class Train:
         return int(found[1]), int(found[2])
 
     def _config(self) -> Any:
-        from ..training.command import with_flags
+        from ..paper.training.command import with_flags
 
         try:
             return with_flags(self._base(), self._chosen())
@@ -164,13 +163,13 @@ class Train:
 
     def _base(self) -> Any:
         """The settings that the flags change."""
-        from ..training import PRESETS, read_config
+        from ..paper.training import PRESETS, read_config
 
         if self.config is not None:
             if self.preset is not None:
                 raise UsageError(f"--config and --preset exclude each other; got {self.config} and {self.preset}")
             return read_config(self.config)
-        preset = "universal" if self.preset is None and self._is_universal() else self.preset
+        preset = self.preset
         if preset is None:
             sizes = [int(name.removeprefix("small-")) for name in PRESETS if name.startswith("small-")]
             dimension = self._dimension() or min(sizes)
@@ -180,15 +179,8 @@ class Train:
             raise UsageError(f"`preset` must be one of {', '.join(PRESETS)}; got {preset!r}{hint}")
         return PRESETS[preset]
 
-    def _is_universal(self) -> bool:
-        """Whether the policy to go on from is one for any dimension."""
-        from ..policy import UniversalPolicy
-        from ..policy.find import stored_policy
-
-        return self.start is not None and isinstance(stored_policy(self.start), UniversalPolicy)
-
     def _dimension(self) -> int | None:
-        from ..training.config import load_family
+        from ..paper.training.config import load_family
 
         if self.dimension is None and self.family is not None and ":" in self.family:
             return load_family(self.family).dimension
@@ -196,15 +188,13 @@ class Train:
 
     def _chosen(self) -> dict[str, Any]:
         """Settings that flags change."""
+        from ..paper.training.command import FLAGS
+        from ..paper.training.config import from_plain
         from ..tasks import FAMILIES
-        from ..training.command import FLAGS
-        from ..training.config import from_plain
-        from ..training.mixture import MIXTURES
 
-        names = (*FAMILIES, *MIXTURES)
-        if self.family is not None and ":" not in self.family and self.family not in names:
-            known = f"one of {', '.join(names)}, or package.module:Attribute"
-            raise UsageError(f"`family` must be {known}; got {self.family!r}{did_you_mean(self.family, names)}")
+        if self.family is not None and ":" not in self.family and self.family not in FAMILIES:
+            known = f"one of {', '.join(FAMILIES)}, or package.module:Attribute"
+            raise UsageError(f"`family` must be {known}; got {self.family!r}{did_you_mean(self.family, FAMILIES)}")
         given = {name: getattr(self, name) for name in FLAGS if name not in ("use_controller", "use_memory")}
         given |= {"dimension": self._dimension()}
         given |= {"use_controller": False if self.no_controller else None}

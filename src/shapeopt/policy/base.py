@@ -12,8 +12,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from ..dynamics import ShapedPotential, StepResult, Structure
-from ..events import Signals, StageAction
+from ..paper.dynamics import ShapedPotential, StepResult, Structure
+from ..paper.events import Signals, StageAction
 
 
 class Plant(NamedTuple):

@@ -12,7 +12,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from ..dynamics import DiagonalMetric
+from ..paper.dynamics import DiagonalMetric
 from .base import Plant
 
 BETA = 0.8  # share of the momentum kept by a step

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from ..dynamics import AbstractMetric, DissipationOperator, SkewOperator, Structure
+from ..paper.dynamics import AbstractMetric, DissipationOperator, SkewOperator, Structure
 from .moves import KINDS
 
 PLANNER_INPUTS = 13

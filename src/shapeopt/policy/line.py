@@ -15,9 +15,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..core import REACH
-from ..dynamics import SecantMetric, SecantPairs
-from ..dynamics.secant import CURVATURE_FLOOR
 from .base import Plant
+from .secant import CURVATURE_FLOOR, SecantMetric, SecantPairs
 
 ARMIJO = 1e-4  # Nocedal and Wright, section 3.1
 WOLFE = 0.9  # share of the slope that may be left where a trial after a rejected one is accepted; weak Wolfe condition

@@ -15,10 +15,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from ..dynamics import SecantPairs
-from ..dynamics.secant import CURVATURE_FLOOR
 from .draws import HOPS_FROM, as_normal, hashed_uniform
 from .pair_model import PairModel, Places, distances
+from .secant import CURVATURE_FLOOR, SecantPairs
 
 IDLE = 60  # hops, for each body, that lead nowhere before the model is left alone
 HOPS = 24  # before a proposal; the last one goes on down from the lowest bottom

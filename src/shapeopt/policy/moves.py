@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..core import is_row
-from ..memory import Archive
+from ..paper.memory import Archive
 from .draws import Draws
 
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..core import Cause, Mode
-from ..events import StageAction
+from ..paper.events import StageAction
 from .axes import survey_length
 from .base import Plant
 from .moves import DIFFERENCE, KINDS, SETTLE, SWEEP, Station, moves_few

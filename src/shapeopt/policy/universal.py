@@ -16,9 +16,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..core import REACH, Mode, when
-from ..dynamics import AbstractMetric, DiagonalMetric, SecantMetric, ShapedPotential, StepResult, Structure
-from ..events import Signals, StageAction
-from ..memory import Archive
+from ..paper.dynamics import AbstractMetric, DiagonalMetric, ShapedPotential, StepResult, Structure
+from ..paper.events import Signals, StageAction
+from ..paper.memory import Archive
 from .axes import LEAST_TURNED, MOST_TURNED, Axes, survey_length
 from .base import AbstractProvidentPolicy, Drive, Plant
 from .bodies import Bodies
@@ -45,6 +45,7 @@ from .route import (
     untested,
 )
 from .sampling import NOISY_STEP, SAMPLE_SHARE, SAMPLE_STEP, SETTLED_STEP, VALUES_SHARE, Sampler
+from .secant import SecantMetric
 from .stock import BASIN_RADIUS, HOPE, take_stock
 from .sweep import Sweep, coupling_of, other_place, sweep_length, tentative_place
 from .universal_state import UniversalState, coordinate_features, run_features

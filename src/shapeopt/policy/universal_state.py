@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from ..memory import Archive
+from ..paper.memory import Archive
 from .axes import Axes
 from .base import Plant
 from .bodies import Bodies

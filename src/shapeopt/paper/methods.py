@@ -1,0 +1,105 @@
+"""The paper's policies as methods of a comparison.
+
+`find_method` knows them and all methods of `shapeopt.bench`; it is handed to the runner in place of the bench's own.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from ..bench import methods
+from ..bench.cells import Cell
+from ..bench.methods import AbstractCompiled, AbstractMethod, UnknownMethodError, version_of
+from .dynamics import SemiImplicitStep
+from .find import find_stem, load_policy, stored
+from .optimizer import ShapeOptimizer
+from .weights import cast_policy, load_card
+
+# Methods that take the policy trained for the cell's family and dimension, and how the names of their policies end.
+FITTED: Mapping[str, str] = MappingProxyType(
+    {
+        "paper": "",
+        "paper_without_controller": "-no-controller",
+        "paper_without_memory": "-no-memory",
+        "paper_horizon_4": "-horizon-4",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Stored(AbstractCompiled):
+    """SHAPE with a stored policy of the paper's kind; trained anew, it is another version.
+
+    `policies` gives the name or the path of the policy for a cell.
+    """
+
+    name: str
+    policies: Callable[[Cell], str]
+
+    def optimizer(self, cell: Cell) -> ShapeOptimizer:
+        """SHAPE in double precision, in which every comparison is made; the energy ledger is not kept."""
+        policy = cast_policy(load_policy(self.policies(cell)), "float64")
+        return ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False)
+
+    def version(self, cell: Cell) -> str:
+        return version_of(load_card(find_stem(self.policies(cell))))
+
+    def lacks(self, cell: Cell) -> str:
+        policy, d = self.policies(cell), cell.family.dimension
+        if self.name in FITTED and policy not in stored():
+            return f"there is no policy {policy} in a folder `weights`"
+        only = load_card(find_stem(policy))["settings"].get("d", d)
+        return "" if only == d else f"the policy is for dimension {only}"
+
+
+def list_methods() -> dict[str, str]:
+    """Every built-in name of the bench and of the paper, and what kind of method it is."""
+    return {name: "policy" for name in FITTED} | methods.list_methods()
+
+
+def find_method(name: str) -> AbstractMethod:
+    """The method called `name`.
+
+    Args:
+        name: one of `FITTED`, a stored policy's name or path, or a method of `shapeopt.bench.methods.find_method`.
+
+    Raises:
+        UnknownMethodError: there is no such method, or its files can't be read.
+    """
+    if name in FITTED:
+        return Stored(name, lambda cell: fitted_policy(name, cell))
+    if name in stored() or name.endswith((".safetensors", ".json")) or Path(f"{name}.safetensors").is_file():
+        return _policy(name)
+    try:
+        found = methods.find_method(name)
+    except UnknownMethodError as error:
+        known = f"{', '.join(list_methods())}; a policy's name or path; or module:Attribute"
+        raise error if ":" in name else UnknownMethodError(f"`methods` must be among {known}. Got {name!r}.") from error
+    return _distinct(found, name)
+
+
+def fitted_policy(method: str, cell: Cell) -> str:
+    """The name of the policy that a method of `FITTED` takes on a cell: paper-FAMILY-DIMENSION and the ending."""
+    return f"paper-{cell.family.name}-{cell.family.dimension}{FITTED[method]}"
+
+
+def _policy(name: str) -> AbstractMethod:
+    """SHAPE with one policy for every cell; its files must be readable."""
+    try:
+        load_policy(name)
+    except ValueError as error:
+        raise UnknownMethodError(f"`methods` must name policies that can be read; {error}") from error
+    label = Path(name).name.removesuffix(".safetensors").removesuffix(".json")
+    if label in methods.list_methods() or (label in stored() and label != name):
+        raise UnknownMethodError(f"`methods` must not bring a built-in method's name; rename {label!r} of {name!r}.")
+    return _distinct(Stored(label, lambda cell: name), name)
+
+
+def _distinct(found: AbstractMethod, name: str) -> AbstractMethod:
+    """The method, unless its records would be taken for those of a method of `FITTED`."""
+    if found.name in FITTED:
+        raise UnknownMethodError(
+            f"`methods` must not bring a built-in method's name; rename {found.name!r} of {name!r}."
+        )
+    return found

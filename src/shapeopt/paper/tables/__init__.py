@@ -1,0 +1,1 @@
+"""The paper's tables, made from records, with its published figures beside them."""
