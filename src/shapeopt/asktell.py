@@ -39,9 +39,9 @@ class Shape:
         shape.result()
 
     Without gradients (`gradients=False`) every value told is one call. `ask` gives the same point until it was told.
-    `ask(n)` gives several at once, those of the particles of a round (`num_starts`); they may be told in any order, and
-    the run does not depend on it. `save` keeps all that was told; `load` replays it, so a run goes on in another process
-    to the same end, and what was asked before may be told there.
+    `ask(n)` gives several at once, those of the particles of a round (`num_starts`); they may be told in any order,
+    and the run does not depend on it. `save` keeps all that was told; `load` replays it, so a run goes on in another
+    process to the same end, and what was asked before may be told there.
     """
 
     def __init__(

@@ -15,8 +15,8 @@ from .core.problem import read_problem
 from .core.result import Result
 from .engines.host import HostRun
 from .objective import host_oracle, vectorised_rows
-from .oracles import FiniteDifferences, HostOracle, Journal, JournalError, Rows, fetch_round
 from .optimizer import Policy
+from .oracles import FiniteDifferences, HostOracle, Journal, JournalError, Rows, fetch_round
 from .policies import find_policy
 from .workers.timed import TimedFunction
 

@@ -8,8 +8,8 @@ from .oracles.flat import Flat, FlatPair
 from .workers.timed import TimedFunction, ValueAndGradient
 
 if TYPE_CHECKING:
-    from .oracles import AbstractOracle
     from .engines.host import HostRun
+    from .oracles import AbstractOracle
 
 
 def vectorised_rows(fun: Any, jac: Any, layout: Layout, call_timeout: float | None) -> list[Rows]:

@@ -1,4 +1,4 @@
-"""The optimizer: board, tactics and planner joined into `init`, `ask` and `tell` (Algorithm alg:streaming_shape_compact).
+"""The optimizer: board, tactics and planner joined into `init` and `tell` (Algorithm alg:streaming_shape_compact).
 
 At each reading:
 
@@ -11,7 +11,7 @@ At each reading:
 Everything is written once against `ops`: plain Python on the host engine, traced by JAX on the device engine.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,7 +69,7 @@ TACTICS: tuple[AbstractTactic, ...] = (
 
 
 class Info(NamedTuple):
-    """What a person wants to see of a reading: the stage in which it was made, why that ended, and the ledger's line."""
+    """What a person wants to see of a reading: its stage, why that ended, and the ledger's line."""
 
     tactic: Any
     phase: Any
@@ -98,7 +98,7 @@ class Policy:
     """A tuple of tactics and a planner. An ablation is another tuple, and a tactic of your own is one more entry."""
 
     tactics: tuple[AbstractTactic, ...] = TACTICS
-    planner: FixedOrder = FixedOrder()
+    planner: FixedOrder = field(default_factory=FixedOrder)
 
     def __post_init__(self) -> None:
         names = [tactic.name for tactic in self.tactics]
@@ -224,7 +224,7 @@ class Optimizer:
             ended = cause != 0
             active, horizon, board, memories = ops.when(
                 ended,
-                lambda old: self._next_stage(ops, *old, cause, plant),
+                lambda old: self._next_stage(ops, old, cause, plant),
                 (active, horizon, board, memories),
             )
             proposer = self._proposer(ops, board, plant, kinetic)
@@ -287,10 +287,9 @@ class Optimizer:
             lambda: board,
         )
 
-    def _next_stage(
-        self, ops: Any, active: Any, horizon: Any, board: Board, memories: tuple, cause: Any, plant: Plant
-    ) -> tuple:
+    def _next_stage(self, ops: Any, stage: tuple[Any, Any, Board, tuple], cause: Any, plant: Plant) -> tuple:
         """The stage after one that ended: evidence to the board, the planner's choice, its opening."""
+        active, _, board, memories = stage
         gatherer = lambda i: lambda memory, _: (memory, self.tactics[i].evidence(ops, memory, board, plant))  # noqa: E731
         blank = self.tactics[0].evidence(ops, None, board, plant)
         memories, evidence = ops.dispatch(active, gatherer, memories, blank)

@@ -2,8 +2,8 @@
 
     g_i = (f(x + r_i e_i) - f(x)) / r_i,    r_i = sqrt(eps) max(|x_i|, scale_i),
 
-with -r_i where a bound is nearer. The plant waits while its probes are read, one call each. A value that is not finite at
-the plant is passed on at once; at a probe, the force is zero along it.
+with -r_i where a bound is nearer. The plant waits while its probes are read, one call each. A value that is not
+finite at the plant is passed on at once; at a probe, the force is zero along it.
 
 Departs from the paper: one-sided differences along coordinates, at d + 1 calls a force, in place of eq. app:zo_oracle's
 two-sided ones; and forces are read only where a tactic uses them.

@@ -12,7 +12,7 @@ from ..core.result import Result
 from .scipy_forms import read_bounds, unwrapped, with_arguments
 
 if TYPE_CHECKING:
-    from ..policy import AbstractPolicy
+    from ..optimizer import Policy
 
 READINGS_PER_HOP = 20  # about what L-BFGS-B reads in a basin of the benchmark's families
 UNDERSTOOD = ("args", "jac", "bounds")  # of `minimizer_kwargs`
@@ -37,7 +37,7 @@ def basinhopping(
     rng: Any = None,
     *,
     budget: int | None = None,
-    policy: "str | AbstractPolicy" = "universal",
+    policy: "str | Policy" = "universal",
 ) -> Result:
     """SciPy's call, SHAPE's search: ends when `niter` basins were left, or earlier with the budget.
 

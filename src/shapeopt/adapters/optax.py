@@ -77,7 +77,7 @@ def shape(
     return optax.GradientTransformationExtraArgs(init, update)
 
 
-def _moved_to(state: DeviceState, x: Float[Array, " d"], optimizer: DeviceShape) -> DeviceState:
+def _moved_to(state: Any, x: Float[Array, " d"], optimizer: DeviceShape) -> DeviceState:
     """The state at x; where x is the query to the last bit, so is the plant's place."""
     box = state.box
     q = jnp.where(x == optimizer.ask(state), state.inner.q, jnp.clip(box.inward(x), box.q_lower, box.q_upper))

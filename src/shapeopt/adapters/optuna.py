@@ -13,7 +13,7 @@ from optuna.trial import FrozenTrial, TrialState
 from .flight import Flight
 
 if TYPE_CHECKING:
-    from ..policy import AbstractPolicy
+    from ..optimizer import Policy
 
 
 class ShapeSampler(BaseSampler):
@@ -29,7 +29,7 @@ class ShapeSampler(BaseSampler):
         self,
         budget: int = 500,
         *,
-        policy: "str | AbstractPolicy" = "universal",
+        policy: "str | Policy" = "universal",
         num_starts: int = 1,
         seed: int = 0,
     ) -> None:

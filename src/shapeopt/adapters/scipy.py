@@ -14,7 +14,7 @@ from .lagrangian import minimize_constrained
 from .scipy_forms import read_bounds, read_callback, unwrapped, with_arguments
 
 if TYPE_CHECKING:
-    from ..policy import AbstractPolicy
+    from ..optimizer import Policy
 
 LEAST_READINGS = 50  # before which `tol` ends nothing
 SETTLED = "The best value fell by no more than `tol` in the second half of the calls; the best point seen is returned."
@@ -34,7 +34,7 @@ def scipy_method(
     tol: float | None = None,
     budget: int = 500,
     noise: float | None = None,
-    policy: "str | AbstractPolicy" = "universal",
+    policy: "str | Policy" = "universal",
     num_starts: int = 1,
     seed: int = 0,
     disp: bool = False,

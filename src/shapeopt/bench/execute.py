@@ -14,7 +14,6 @@ from ..oracles import AbstractOracle, Reader
 from ..peers import AbstractPeer, run_peer
 from ..rollout import rollout
 from ..tasks import AbstractTask
-from ..values import ValueOptimizer
 from .cells import Cell
 from .curves import Curves
 from .methods import AbstractCompiled, AbstractMethod, Hosted
@@ -138,7 +137,7 @@ def _roll(cell: Cell, optimizer: AbstractOptimizer, keys: Keys) -> tuple[Any, ..
 def read_by(optimizer: AbstractOptimizer, cell: Cell, task: AbstractTask) -> AbstractOracle:
     """The oracle that a cell puts before a method: one that reads values alone pays for no force."""
     oracle = cell.sensing.oracle(task, cell.budget)
-    return oracle.value_alone if isinstance(optimizer, ValueOptimizer) else oracle
+    return oracle.value_alone if getattr(optimizer, "values_only", False) else oracle
 
 
 def _look(task: AbstractTask, keeps_point: bool, x: Float[Array, " d"]) -> Seen:

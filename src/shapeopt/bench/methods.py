@@ -7,19 +7,16 @@ import abc
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..baselines import BASELINES, make_baseline
 from ..core import AbstractOptimizer
 from ..core.attribute import UnknownNameError, built, load_attribute
-from ..paper.dynamics import SemiImplicitStep
-from ..paper.weights import cast_policy, load_card
+from ..core.fingerprint import describe
+from ..engines.device import DeviceShape
 from ..peers import PEERS, AbstractPeer, make_peer
-from ..policy import find, find_policy
-from ..policy.universal import UniversalPolicy
-from ..shape import ShapeOptimizer
-from ..values import ValueOptimizer
+from ..policies import POLICIES, find_policy
 from .cells import Cell
 from .sensing import ValueOnly
 
@@ -65,20 +62,16 @@ class Traceable(AbstractCompiled):
 
 
 @dataclass(frozen=True)
-class Learned(AbstractCompiled):
+class Shipped(AbstractCompiled):
     """SHAPE with a shipped policy; another policy under its name is another version."""
 
     name: str
 
     def optimizer(self, cell: Cell) -> AbstractOptimizer:
-        policy = cast_policy(find_policy(self.name), "float64")
-        shape = ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False)
-        if isinstance(cell.sensing, ValueOnly) and isinstance(policy, UniversalPolicy):
-            return ValueOptimizer(replace(shape, policy=replace(policy, values=True)))
-        return shape
+        return DeviceShape(find_policy(self.name), values_only=isinstance(cell.sensing, ValueOnly))
 
     def version(self, cell: Cell) -> str:
-        return version_of(load_card(find.FOLDER / self.name))
+        return describe(find_policy(self.name))
 
 
 @dataclass(frozen=True)
@@ -91,7 +84,7 @@ class Hosted(AbstractMethod):
 
 def list_methods() -> dict[str, str]:
     """Every built-in name, and what kind of method it is."""
-    kinds = {name: "policy" for name in find.shipped()}
+    kinds = {name: "policy" for name in POLICIES}
     return kinds | {name: "baseline" for name in BASELINES} | {name: "peer" for name in PEERS}
 
 
@@ -104,8 +97,8 @@ def find_method(name: str) -> AbstractMethod:
     The attribute is a method, an optimizer or a peer; a class or function that makes one and needs no argument; or a
     function that makes an optimizer for the cell it is given. The working folder is searched, too.
     """
-    if name in find.shipped():
-        return Learned(name)
+    if name in POLICIES:
+        return Shipped(name)
     if name in BASELINES:
         return Traceable(name, lambda cell: make_baseline(name, cell.family.name))
     if name in PEERS:

@@ -64,12 +64,12 @@ def list_families() -> list[dict[str, Any]]:
 
 def list_policies() -> list[dict[str, Any]]:
     """One entry for each shipped policy, and for each of the paper's in a folder `weights`."""
+    from ..optimizer import Optimizer
     from ..paper.find import stored
     from ..paper.policy import PaperPolicy
-    from ..policy import UniversalPolicy
-    from ..policy.find import shipped
+    from ..policies import POLICIES
 
-    rows = [(name, UniversalPolicy) for name in shipped()] + [(name, PaperPolicy) for name in stored()]
+    rows = [(name, Optimizer) for name in POLICIES] + [(name, PaperPolicy) for name in stored()]
     return [{"name": name, "about": _first_sentence(kind)} for name, kind in rows]
 
 

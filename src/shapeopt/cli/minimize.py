@@ -335,9 +335,9 @@ def _check_policy(policy: str) -> None:
 
 
 def _is_shipped(policy: str) -> bool:
-    from ..policy.find import shipped
+    from ..policies import POLICIES
 
-    return policy in shipped()
+    return policy in POLICIES
 
 
 def _check_report(folder: Path) -> None:

@@ -282,7 +282,8 @@ class HostRun:
 
 
 def noise_settings(policy: Policy, noise: float | None) -> tuple[Policy, float]:
-    """The policy, and the noise that it may take for known, where the user says that the force's noise has this standard
+    """The policy, and the noise that it may take for known, where the user says that the force's noise has this
+    standard
     deviation: none at all is known; any other is measured, since its units are the user's."""
     if noise is not None and not (_is_number(noise) and noise >= 0):
         raise ValueError(f"`noise` must be None or a standard deviation of at least 0; got {noise!r}.")

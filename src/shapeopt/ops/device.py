@@ -52,7 +52,7 @@ class Device:
     def dispatch(
         i: Any, work: Callable[[int], Callable[[Any, Any], tuple[Any, Any]]], memories: tuple, common: Any
     ) -> tuple[tuple, Any]:
-        done = []
+        done: list[Any] = []
         for k, memory in enumerate(memories):
             if memory is None:
                 done.append(None)

@@ -14,8 +14,8 @@
     real(x), whole(n), flag(x)     scalars that a state may hold
     finite(f, g)                   whether a reading and its square are finite numbers
 
-Scalars are NumPy's, which divide by zero without an exception; vectors are arrays. Code that must run under both engines uses these functions wherever
-a decision is made, and array operations everywhere else.
+Scalars are NumPy's, which divide by zero without an exception; vectors are arrays. Code that must run under both
+engines uses these functions wherever a decision is made, and array operations everywhere else.
 """
 
 from collections.abc import Callable

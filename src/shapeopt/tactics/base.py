@@ -6,8 +6,9 @@
     propose  where to read next, as a move of the plant; may say that the stage is over before a call is spent
     evidence what the stage leaves to the board when it ends
 
-Settings are the fields of a frozen dataclass; a memory is a NamedTuple of arrays and scalars of fixed shapes. Methods are
-written against `ops` (shapeopt.ops) and run on both engines. A script of several steps is the phases of one tactic.
+Settings are the fields of a frozen dataclass; a memory is a NamedTuple of arrays and scalars of fixed shapes. Methods
+are written against `ops` (shapeopt.ops) and run on both engines. A script of several steps is the phases of one
+tactic.
 """
 
 import abc

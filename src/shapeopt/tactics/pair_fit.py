@@ -2,9 +2,9 @@
 
     f(x) = const + sum_{i<j} phi(|x_i - x_j|),   g_i = sum_j phi'(|x_i - x_j|) (x_i - x_j) / |x_i - x_j|
 
-The forces of such an f sum to zero, which a first reading shows, and are linear in phi': a dictionary of slopes (powers of
-1 / r, and of an exponential of r) is fitted to the forces read so far, by least squares over all bodies. Every reading
-first tests what the model predicts of it; the model is trusted while its last predictions held.
+The forces of such an f sum to zero, which a first reading shows, and are linear in phi': a dictionary of slopes
+(powers of 1 / r, and of an exponential of r) is fitted to the forces read so far, by least squares over all bodies.
+Every reading first tests what the model predicts of it; the model is trusted while its last predictions held.
 """
 
 from typing import Any, NamedTuple
@@ -117,7 +117,8 @@ def _slopes(ops: Any, r: Any) -> Any:
 
 
 def slope_and_energy(ops: Any, weights: Any, r: Any, length: float) -> tuple[Any, Any]:
-    """phi' and phi, which is 0 at infinity: the dictionary's integrals have its own entries, those of powers times r."""
+    """phi' and phi, which is 0 at infinity: the dictionary's integrals have its own entries, those of powers times
+    r."""
     ratio = (r / length)[..., None]
     powers, rates = np.asarray(POWERS, r.dtype), np.asarray(RATES, r.dtype)
     u, v = ops.xp.exp(-powers * ops.xp.log(ratio)), ops.xp.exp(-RATE * rates * ratio)

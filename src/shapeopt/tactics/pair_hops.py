@@ -1,8 +1,8 @@
 """Basin hopping in a fitted model of pairs: no readings are spent.
 
-A hop shakes all bodies, puts the most weakly bound ones elsewhere on the surface, or starts from a new random ball; it
-descends in the model by a secant method and is accepted as Metropolis would, at a temperature at which about every other
-hop is. What is proposed is the lowest bottom found that is not the base's own.
+A hop shakes all bodies, puts the most weakly bound ones elsewhere on the surface, or starts from a new random ball;
+it descends in the model by a secant method and is accepted as Metropolis would, at a temperature at which about every
+other hop is. What is proposed is the lowest bottom found that is not the base's own.
 """
 
 import math

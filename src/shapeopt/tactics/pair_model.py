@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..core.board import PAIR_SUM, Board, Draws, Evidence, Offer, Plant, Spec, is_noisy, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
-from .base import AbstractTactic, Step, bid, ends, found, goes_on
+from .base import AbstractTactic, Step, bid, ends, found
 from .pair_fit import AXES, PairFit, body_shape, fit_reading
 from .pair_hops import INF, Chain, field_around, hopped
 

@@ -1,14 +1,14 @@
 """Profiles of a sum: where is each of its functions of one coordinate lowest?
 
-Along a path on which all coordinates move at the same time, the force on a coordinate of a sum depends on that coordinate
-alone, and its integral
+Along a path on which all coordinates move at the same time, the force on a coordinate of a sum depends on that
+coordinate alone, and its integral
 
     F_i(x_i) = int g_i dx_i
 
-is the coordinate's own function up to a constant: N readings show d profiles, whatever d is. The path goes through the
-whole box in one round, from the base up to the upper end and on from the lower end back to the base; or, where `split`,
-in two ways from the base, since a turned coordinate that jumped would move the others. Between two readings whose forces
-point at each other the bottom is that of the parabola through both.
+is the coordinate's own function up to a constant: N readings show d profiles, whatever d is. The path goes through
+the whole box in one round, from the base up to the upper end and on from the lower end back to the base; or, where
+`split`, in two ways from the base, since a turned coordinate that jumped would move the others. Between two readings
+whose forces point at each other the bottom is that of the parabola through both.
 """
 
 from typing import Any, NamedTuple
@@ -103,7 +103,7 @@ def _taken(ops: Any, sweep: Sweep, q: Any, g: Any, split: bool) -> Sweep:
 
 def lowest_place(ops: Any, sweep: Sweep, split: bool) -> tuple[Any, Any]:
     """Where every coordinate is lowest (the base where nothing is lower), and the decrease of f if f is a sum."""
-    xp, low, place = ops.xp, sweep.low[1], sweep.place[1]
+    low, place = sweep.low[1], sweep.place[1]
     if not split:  # a round ends where it began, which ties its two parts together
         end = sweep.height + 0.5 * (sweep.g + sweep.base_g) * (sweep.base - sweep.q)
         last = _lowest_between(ops, sweep.q, sweep.g, sweep.height, sweep.base, sweep.base_g, end)

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..core.board import ROUND_OFF, Board, Draws, Evidence, Offer, Plant, Spec, is_noisy
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
-from ..dynamics.inverse import Dense, Limited
+from ..dynamics.inverse import Limited
 from ..dynamics.move import H_STEP, Move, Stepped
 from .base import AbstractTactic, Step, bid, goes_on
 
@@ -72,8 +72,7 @@ class Refine(AbstractTactic):
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
     patience: int = 3  # readings before that prediction is trusted
     same_basin: float = 0.03  # agreement of f with the quadratic that has its bottom at the base
-    dense_up_to: int = 0  # dimension; above it the inverse is of limited memory
-    pairs: int = 24
+    pairs: int = 24  # of the secant model, and at most two more than coordinates
 
     name: ClassVar[str] = "refine"
     mode: ClassVar[Mode] = Mode.REFINE
@@ -84,8 +83,6 @@ class Refine(AbstractTactic):
         zeros = lambda: xp.zeros(d, dtype)  # noqa: E731
         zero, one, infinite = (ops.real(x, dtype) for x in (0.0, 1.0, INF))
         no = ops.flag(False)
-        dense = d <= self.dense_up_to
-        inverse: Any = Dense.blank(ops, d, dtype) if dense else Limited.blank(ops, min(self.pairs, d + 2), d, dtype)
         return RefineMemory(
             q=zeros(),
             f=infinite,
@@ -94,7 +91,7 @@ class Refine(AbstractTactic):
             t=one,
             stretch=one,
             accepted=no,
-            inverse=inverse,
+            inverse=Limited.blank(ops, min(self.pairs, d + 2), d, dtype),
             gamma=zero,
             beyond=zeros(),
             beyond_g=zeros(),
@@ -256,7 +253,7 @@ class Refine(AbstractTactic):
     def propose(
         self, ops: Any, memory: RefineMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[RefineMemory, Stepped, Any]:
-        xp, d = ops.xp, plant.q.shape[0]
+        d = plant.q.shape[0]
         slack = 64.0 * REACH * memory.eps  # a placement is exact to round-off only
         held = ((plant.q <= board.lower + slack) & (plant.g > 0)) | ((plant.q >= board.upper - slack) & (plant.g < 0))
         factor = memory.stretch * H_STEP**-2

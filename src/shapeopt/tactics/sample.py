@@ -1,16 +1,17 @@
 """Sample around a mean that moves to where values are low, so that ripples average out.
 
-A generation is lambda readings at m + s z_i, z_i ~ N(0, I). The rank-weighted mean of the better half of them estimates
-the force of f smoothed over s, as eq. app:zo_oracle does with two-sided differences; so does the mean of the forces that
-were read, whose errors do not grow with d. Where forces are read, the two have equal say:
+A generation is lambda readings at m + s z_i, z_i ~ N(0, I). The rank-weighted mean of the better half of them
+estimates the force of f smoothed over s, as eq. app:zo_oracle does with two-sided differences; so does the mean of
+the forces that were read, whose errors do not grow with d. Where forces are read, the two have equal say:
 
     y = sum_i w_i z_(i),   u = -|y| g / |g| (|y|: of random z),   m <- m + s (y + u) / sqrt(2),
     p_s <- (1 - c) p_s + sqrt(c (2 - c) mu_w) (y + u) / sqrt(2),
 
-and s grows while successive moves add up (p_s longer than a random walk's) and shrinks while they cancel: the mean and the
-cumulative step-size adaptation of Hansen and Ostermeier's evolution strategy, with its usual weights. Values alone have
-its usual lambda and rates too; with forces, half of lambda, and a path that forgets as if d were at most 5. Where values
-differ by magnitudes within the first generation (atoms that overlap), a mean tells nothing: sampling ends there.
+and s grows while successive moves add up (p_s longer than a random walk's) and shrinks while they cancel: the mean
+and the cumulative step-size adaptation of Hansen and Ostermeier's evolution strategy, with its usual weights. Values
+alone have its usual lambda and rates too; with forces, half of lambda, and a path that forgets as if d were at most
+5. Where values differ by magnitudes within the first generation (atoms that overlap), a mean tells nothing: sampling
+ends there.
 
     sample   the generations
     mean     read the mean that they led to

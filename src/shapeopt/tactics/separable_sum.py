@@ -5,9 +5,9 @@
     sweep    N readings along a path through the box show the profile of every coordinate (profiles.py)
     lowest   read where all profiles are lowest
 
-The test's figure is the change of the force on the coordinates that stayed, per change of the force on those that moved:
-0 for a sum, about 1 for a sum in turned axes. If f is a function of a sum, forces change by one common factor, which is
-taken out, as is known noise. Bottoms of wells look like sums, hence the second test.
+The test's figure is the change of the force on the coordinates that stayed, per change of the force on those that
+moved: 0 for a sum, about 1 for a sum in turned axes. If f is a function of a sum, forces change by one common factor,
+which is taken out, as is known noise. Bottoms of wells look like sums, hence the second test.
 
 Departs from the paper: not in it; each reading is a placement.
 """
@@ -163,7 +163,6 @@ class SeparableSum(AbstractTactic):
 
     def _retest_place(self, ops: Any, board: Board, tried: Any) -> Any:
         """What the first test moved stays as it is there; the others go far."""
-        xp = ops.xp
         lower, upper = searched(ops, board)
         ahead = board.base + self.far * (upper - lower)
         away = ops.where(ahead > upper, ahead - (upper - lower), ahead)
@@ -221,7 +220,6 @@ def moved_half(
 def coupling_of(ops: Any, base: Any, base_g: Any, plant: Plant, noise_std: Any, base_readings: Any) -> Any:
     """Change of the force on coordinates that stayed, per change of the force on those that moved; +inf if nothing can
     be told. The base's force is the mean of `base_readings`."""
-    xp = ops.xp
     stayed = ops.where(has_moved(base, plant.q), 0.0, 1.0).astype(base.dtype)
     count = stayed.sum()
     along, before = (stayed * plant.g).dot(base_g), (stayed * base_g).dot(base_g)

@@ -2,10 +2,10 @@
 
     p' = beta p - h g,   q' = q + h M^-1 p',   M^-1 = eta (1 - beta) / (h^2 sqrt(second moment of g))
 
-A constant force moves each coordinate by about eta a step, whatever the scale of f; noise averages out. eta follows the
-length of the path that forces, each of about unit length, make when added up with fading weights: longer than that of
-random forces means that there is a way to go, shorter that the steps go back and forth (cumulative step-size adaptation;
-Hansen and Ostermeier 2001). eta is carried from stage to stage; within a stage it falls to 0 besides.
+A constant force moves each coordinate by about eta a step, whatever the scale of f; noise averages out. eta follows
+the length of the path that forces, each of about unit length, make when added up with fading weights: longer than
+that of random forces means that there is a way to go, shorter that the steps go back and forth (cumulative step-size
+adaptation; Hansen and Ostermeier 2001). eta is carried from stage to stage; within a stage it falls to 0 besides.
 
     return   one placement onto the base, where the plant is elsewhere
     settle   the descent

@@ -1,7 +1,7 @@
 """Is f a sum of functions of one coordinate each in another orthogonal frame? If so, find the frame and sweep there.
 
-If f(q) = sum_i phi_i(a_i . q) with orthonormal a_i, its Hessian is H = A^T diag(phi_i'') A everywhere. Two Hessians of such
-a sum commute, and few others do.
+If f(q) = sum_i phi_i(a_i . q) with orthonormal a_i, its Hessian is H = A^T diag(phi_i'') A everywhere. Two Hessians
+of such a sum commute, and few others do.
 
     survey   six readings, two places and four small steps, compare H' H g with H H' g: the search stops if they differ,
              or if H' g is H g, as for a quadratic, which has one basin; then d differences of forces show H, whose
@@ -14,7 +14,7 @@ Departs from the paper: not in it; each reading is a placement.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from ..core.board import (
@@ -79,7 +79,7 @@ class TurnedAxes(AbstractTactic):
     narrow_reach: float = 2.0  # the same of every second sweep, around the base: finer, and so exact
     coupled: float = 0.1  # figure of the test: axes are right or wrong
     share: float = 0.4  # of a run's readings that a survey may take
-    sums: SeparableSum = SeparableSum()  # lengths and thresholds of sweeps
+    sums: SeparableSum = field(default_factory=SeparableSum)  # lengths and thresholds of sweeps
 
     name: ClassVar[str] = "turned axes"
     mode: ClassVar[Mode] = Mode.ESCAPE

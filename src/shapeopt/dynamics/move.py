@@ -12,9 +12,9 @@ H = f + K with K = p . M^-1 p / 2. Between two readings the terms of a line add 
     relocation      f(q') - f(q) of a placement
     discretisation  the rest of a step: h is finite, and f is not linear
 
-The skew channel does no work. A placement is the limit of an anchor that dominates: U_shp = kappa |q - q_bar|^2 / 2 with
-M = h^2 kappa carries the plant onto q_bar in one step, all of U becomes K, and K is dissipated there. The anchor's energy
-cancels in that, so a placement is booked as the momentum that it stops and one relocation.
+The skew channel does no work. A placement is the limit of an anchor that dominates: U_shp = kappa |q - q_bar|^2 / 2
+with M = h^2 kappa carries the plant onto q_bar in one step, all of U becomes K, and K is dissipated there. The
+anchor's energy cancels in that, so a placement is booked as the momentum that it stops and one relocation.
 
 Departs from the paper: zeta, the share of the momentum that one step dissipates through the metric (the paper has D
 alone); a placement is booked as one term.

@@ -2,47 +2,18 @@
 
     H+ = (I - rho s y^T) H (I - rho y s^T) + rho s s^T,   rho = 1 / s.y > 0                      (BFGS)
 
-A dense matrix where the dimension allows; else the last `capacity` pairs in the compact form of Byrd, Nocedal and
-Schnabel (1994), with each pair scaled to s.y = 1, so that D = I:
+from H = gamma I over the last pairs, in the compact form of Byrd, Nocedal and Schnabel (1994), with each pair scaled to
+s.y = 1, so that D = I:
 
-    H v = gamma v + S^T a - gamma Y^T u,   u = R^-1 S v,   a = R^-T (u + gamma (Y Y^T u - Y v)),   R_ij = s_i . y_j, i <= j
+    H v = gamma v + S^T a - gamma Y^T u,   u = R^-1 S v,   a = R^-T (u + gamma (Y Y^T u - Y v)),   R_ij = s_i . y_j
 
-R^-1 is kept rather than R: a new pair adds a column, and dropping the oldest one deletes a row and a column, so that the
-pairs stay in a ring and nothing is solved in sequence.
+for i not younger than j. R^-1 is kept rather than R: a new pair adds a column, and dropping the oldest one deletes a
+row and a column, so that the pairs stay in a ring and nothing is solved in sequence.
 
 Departs from the paper: there M is diagonal.
 """
 
 from typing import Any, NamedTuple
-
-
-class Dense(NamedTuple):
-    """The matrix H, and whether a pair has entered it."""
-
-    H: Any
-    learned: Any
-
-    @staticmethod
-    def blank(ops: Any, d: int, dtype: Any) -> "Dense":
-        return Dense(ops.xp.zeros((d, d), dtype), ops.flag(False))
-
-    def reset(self, ops: Any) -> "Dense":
-        return Dense(self.H, ops.flag(False))
-
-    def add(self, ops: Any, s: Any, y: Any, sy: Any, gamma: Any) -> "Dense":
-        """With the pair (s, y), s.y > 0; the first one sets the scale of H to gamma = s.y / y.y."""
-        H = ops.cond(
-            self.learned,
-            lambda: self.H,
-            lambda: gamma * ops.xp.eye(s.shape[0], dtype=s.dtype),
-        )
-        Hy = H @ y
-        left = s * ((1.0 + y.dot(Hy) / sy) / sy) - Hy / sy
-        right = Hy / sy
-        return Dense(H + (left[:, None] * s - s[:, None] * right), ops.flag(True))
-
-    def solve(self, ops: Any, v: Any, gamma: Any) -> Any:
-        return ops.cond(self.learned, lambda: self.H @ v, lambda: gamma * v)
 
 
 class Limited(NamedTuple):
