@@ -86,6 +86,7 @@ class State(NamedTuple):
     phase: Any
     age: Any  # readings of this stage
     horizon: Any
+    spent: Any  # calls so far
     board: Board
     memories: tuple[Any, ...]
     line: Line
@@ -132,6 +133,7 @@ class Optimizer:
         self._sampling = next((i for i, t in enumerate(self.tactics) if isinstance(t, Sample)), None)
         self._interruptible = tuple(t.interruptible for t in self.tactics)
         self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
+        self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches)
         self._sweeps = tuple(isinstance(t, SeparableSum | TurnedAxes) for t in self.tactics)
         self._largest = float(np.finfo(spec.dtype).max) ** 0.5 / 64.0  # beyond it a square overflows
 
@@ -152,6 +154,7 @@ class Optimizer:
             lower=lower,
             upper=upper,
             key=key,
+            budget=real(budget),
             unit=real(unit),
             readings=real(budget / unit),
             left=real(budget / unit),
@@ -188,7 +191,7 @@ class Optimizer:
         ledger = (zero,) * 7
         info = Info(active, phase, whole, ledger)
         line = no_line(ops, dtype)
-        return State(q, xp.zeros(d, dtype), active, phase, whole, real(INF), board, memories, line, no, info)
+        return State(q, xp.zeros(d, dtype), active, phase, whole, real(INF), zero, board, memories, line, no, info)
 
     # ------------------------------------------------------------------------------------------------ tell
 
@@ -198,7 +201,7 @@ class Optimizer:
         ledger = close(ops, state.line, f, finite & state.live)
         f, g = ops.cond(finite, lambda: (f, g), lambda: (ops.real(INF, self.spec.dtype), ops.xp.zeros_like(state.p)))
         plant = Plant(state.q, state.p, f, g, finite)
-        board = self._read(ops, state, plant, cost)
+        board, spent = self._noisy_base(ops, state, plant), state.spent + cost
         memories, urgent = self._watched(ops, state.memories, board, plant)
         age = state.age + 1
         memories, cause = ops.dispatch(state.active, self._observer(ops, board, plant), memories, ops.whole(0))
@@ -208,15 +211,15 @@ class Optimizer:
         cause = ops.pick(may & (cause == 0) & urgent, ops.whole(int(Cause.PREEMPTED)), cause)
         blank = (state.q, state.p, state.line)
         held = (cause, state.active, state.horizon, board, memories, blank, cause, ops.whole(0))
-        held = self._rounds(ops, held, plant, state.line.kinetic)
+        held = self._rounds(ops, held, plant, state.line.kinetic, spent)
         _, active, horizon, board, memories, moved, first, _ = held
         q, p, line = moved
         info = Info(state.active, state.phase, first, ledger)
         phase = self._phase(ops, active, memories)
         age = ops.pick(first == 0, age, ops.whole(0))
-        return State(q, p, active, phase, age, horizon, board, memories, line, finite, info)
+        return State(q, p, active, phase, age, horizon, spent, board, memories, line, finite, info)
 
-    def _rounds(self, ops: Any, held: tuple, plant: Plant, kinetic: Any) -> tuple:
+    def _rounds(self, ops: Any, held: tuple, plant: Plant, kinetic: Any, spent: Any) -> tuple:
         """Choose, where a stage has ended, and propose; again where the proposal ends the stage."""
 
         def once(held: tuple) -> tuple:
@@ -224,7 +227,7 @@ class Optimizer:
             ended = cause != 0
             active, horizon, board, memories = ops.when(
                 ended,
-                lambda old: self._next_stage(ops, old, cause, plant),
+                lambda old: self._next_stage(ops, old, cause, plant, spent),
                 (active, horizon, board, memories),
             )
             proposer = self._proposer(ops, board, plant, kinetic)
@@ -251,9 +254,9 @@ class Optimizer:
 
     def _watched(self, ops: Any, memories: tuple, board: Board, plant: Plant) -> tuple[tuple, Any]:
         urgent = ops.flag(False)
-        for i, tactic in enumerate(self.tactics):
-            if tactic.watches and memories[i] is not None:
-                memory, calls = tactic.watch(ops, memories[i], board, plant)
+        for i in self._watchers:
+            if memories[i] is not None:
+                memory, calls = self.tactics[i].watch(ops, memories[i], board, plant)
                 memories, urgent = (*memories[:i], memory, *memories[i + 1 :]), urgent | calls
         return memories, urgent
 
@@ -268,32 +271,27 @@ class Optimizer:
 
     # ----------------------------------------------------------------------------------------------- stages
 
-    def _read(self, ops: Any, state: State, plant: Plant, cost: Any) -> Board:
-        """The board after a reading. With noise any better point of a basin stage is the base."""
+    def _noisy_base(self, ops: Any, state: State, plant: Plant) -> Board:
+        """The board after a reading: with noise any better point of a basin stage is the base."""
         board = state.board
-        if not self.spec.values_only:  # the first reading shows what one costs
-            first = state.active == 0
-            readings = ops.pick(first, board.readings / cost, board.readings)
-            board = board._replace(
-                unit=ops.pick(first, cost, board.unit),
-                readings=readings,
-                left=ops.pick(first, readings, board.left),
-            )
-        board = board._replace(left=board.left - cost / board.unit)
-        noisy = is_noisy(ops, board) & (plant.f < board.base_f) & _of(ops, state.active, self._basins)
+        if not ops.traced and not board.noise_std > 0:
+            return board
+        lower = is_noisy(ops, board) & (plant.f < board.base_f) & _of(ops, state.active, self._basins)
         return ops.cond(
-            noisy,
+            lower,
             lambda: board._replace(base=plant.q, base_f=plant.f, base_g=plant.g),
             lambda: board,
         )
 
-    def _next_stage(self, ops: Any, stage: tuple[Any, Any, Board, tuple], cause: Any, plant: Plant) -> tuple:
+    def _next_stage(
+        self, ops: Any, stage: tuple[Any, Any, Board, tuple], cause: Any, plant: Plant, spent: Any
+    ) -> tuple:
         """The stage after one that ended: evidence to the board, the planner's choice, its opening."""
         active, _, board, memories = stage
         gatherer = lambda i: lambda memory, _: (memory, self.tactics[i].evidence(ops, memory, board, plant))  # noqa: E731
         blank = self.tactics[0].evidence(ops, None, board, plant)
         memories, evidence = ops.dispatch(active, gatherer, memories, blank)
-        board = self._learn(ops, board, evidence, active, cause, plant)
+        board = self._learn(ops, board, evidence, active, cause, plant, spent)
         offers = tuple(
             None if memory is None else tactic.offer(ops, memory, board)
             for tactic, memory in zip(self.tactics, memories, strict=True)
@@ -319,7 +317,9 @@ class Optimizer:
         drawn = draw()
         return lambda: drawn
 
-    def _learn(self, ops: Any, board: Board, evidence: Evidence, active: Any, cause: Any, plant: Plant) -> Board:
+    def _learn(
+        self, ops: Any, board: Board, evidence: Evidence, active: Any, cause: Any, plant: Plant, spent: Any
+    ) -> Board:
         """The board after a stage; one rule a field. A basin that was only interrupted is not scored yet."""
         paused = (cause == int(Cause.CLOCK)) & _of(ops, active, self._interruptible)
         scored = evidence.basin & ops.no(paused)
@@ -330,9 +330,11 @@ class Optimizer:
         structure = ops.pick(evidence.structure == UNTESTED, board.structure, evidence.structure)
         if self.spec.dimension < 2:
             structure = ops.pick(structure == UNTESTED, ops.whole(PAIR_SUM), structure)
-        readings = board.readings
+        unit = board.unit if self.spec.values_only else ops.pick(active == 0, spent, board.unit)
+        left = (board.budget - spent) / unit
+        readings = ops.pick(active == 0, board.budget / unit, board.readings)
         if self.spec.values_only and self._sampling is not None:  # the run proper begins after the opening
-            readings = ops.pick((active == self._sampling) & ops.no(board.base_f < INF), board.left, readings)
+            readings = ops.pick((active == self._sampling) & ops.no(board.base_f < INF), left, readings)
         return board._replace(
             base=ops.pick(rebase, evidence.q, board.base),
             base_f=ops.pick(rebase, evidence.f, board.base_f),
@@ -346,7 +348,9 @@ class Optimizer:
             predicted=ops.pick(news, evidence.predicted, board.predicted),
             noise_std=ops.pick(evidence.noise_std >= 0, evidence.noise_std, board.noise_std),
             structure=structure,
+            unit=unit,
             readings=readings,
+            left=left,
             last=active,
             cause=cause,
         )

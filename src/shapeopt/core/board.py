@@ -57,6 +57,7 @@ class Board(NamedTuple):
     lower: Any
     upper: Any
     key: Any
+    budget: Any  # calls of the run
     unit: Any  # calls of a reading that brings a force, as the first one shows
     readings: Any  # of the whole run, a real number
     left: Any  # of them, not spent yet
@@ -125,6 +126,8 @@ def searched(ops: Any, board: Board) -> tuple[Any, Any]:
 
 def is_noisy(ops: Any, board: Board) -> Any:
     """Whether the force at the base is known to drown in noise."""
+    if not ops.traced and not board.noise_std > 0:
+        return False
     size = ops.norm(board.base_g) / board.base_g.shape[0] ** 0.5
     return (board.base_f < np.inf) & (board.noise_std > NOISY * size)
 

@@ -33,27 +33,22 @@ class Limited(NamedTuple):
 
     def reset(self, ops: Any) -> "Limited":
         """No pairs; S and Y may stay, since without R_inverse they have no effect."""
-        return self._replace(R_inverse=ops.xp.zeros_like(self.R_inverse))
+        return Limited(self.S, self.Y, ops.xp.zeros_like(self.R_inverse), self.YY, self.slot)
 
-    def add(self, ops: Any, s: Any, y: Any, sy: Any, gamma: Any) -> "Limited":
+    def add(self, ops: Any, s: Any, y: Any, sy: Any) -> "Limited":
         """With the pair (s, y), s.y > 0, in place of the oldest one."""
-        xp, capacity = ops.xp, self.S.shape[0]
+        slot = self.slot
         unit = sy**-0.5
         y = y * unit
-        S, Y = ops.put(self.S, self.slot, s * unit), ops.put(self.Y, self.slot, y)
-        new = xp.arange(capacity, dtype=xp.int32) == self.slot
-        kept = ops.where(new[:, None] | new, 0.0, self.R_inverse)
-        column = ops.where(new, 1.0, -(kept @ (S @ y)))
+        S, Y = ops.put(self.S, slot, s * unit), ops.put(self.Y, slot, y)
+        R = ops.put(self.R_inverse, slot, 0.0)
+        column = ops.put(-(R @ ops.put(S @ y, slot, 0.0)), slot, 1.0)
         gram = Y @ y
-        return Limited(
-            S,
-            Y,
-            ops.where(new, column[:, None], kept),
-            ops.where(new, gram[:, None], ops.where(new[:, None], gram, self.YY)),
-            (self.slot + 1) % capacity,
-        )
+        YY = ops.put(ops.put_column(self.YY, slot, gram), slot, gram)
+        return Limited(S, Y, ops.put_column(R, slot, column), YY, (slot + 1) % self.S.shape[0])
 
     def solve(self, ops: Any, v: Any, gamma: Any) -> Any:
-        u = self.R_inverse @ (self.S @ v)
-        a = (u + gamma * (self.YY @ u - self.Y @ v)) @ self.R_inverse
-        return gamma * v + a @ self.S - gamma * (u @ self.Y)
+        S, Y, R = self.S, self.Y, self.R_inverse
+        u = R @ (S @ v)
+        a = (u + gamma * (self.YY @ u - Y @ v)) @ R
+        return gamma * (v - u @ Y) + a @ S

@@ -66,8 +66,12 @@ class Device:
     def put(rows: Any, i: Any, row: Any) -> Any:
         if rows.size <= SMALL_TABLE:
             chosen = jnp.arange(rows.shape[0], dtype=jnp.int32) == i
-            return jnp.where(chosen.reshape(-1, *[1] * (rows.ndim - 1)), row, rows)
+            return _select(chosen.reshape(-1, *[1] * (rows.ndim - 1)), row, rows)
         return rows.at[i].set(row)
+
+    @staticmethod
+    def put_column(rows: Any, i: Any, column: Any) -> Any:
+        return _select(jnp.arange(rows.shape[1], dtype=jnp.int32) == i, column[:, None], rows)
 
     @staticmethod
     def finite(f: Any, g: Any, largest: float) -> Any:
@@ -84,6 +88,14 @@ class Device:
     @staticmethod
     def sqrt(x: Any) -> Any:
         return jnp.sqrt(jnp.maximum(x, 0.0))
+
+    @staticmethod
+    def dot(a: Any, b: Any) -> Any:
+        return jnp.dot(a, b)
+
+    @staticmethod
+    def over(a: Any, b: Any) -> Any:
+        return a / b
 
     @staticmethod
     def norm(v: Any) -> Any:

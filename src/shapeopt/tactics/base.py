@@ -12,8 +12,11 @@ tactic.
 """
 
 import abc
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
+
+import numpy as np
 
 from ..core.board import UNKNOWN, UNTESTED, Board, Draws, Evidence, Offer, Plant, Spec
 from ..core.codes import Cause, Mode
@@ -72,6 +75,12 @@ class AbstractTactic(abc.ABC):
     def wants_force(self, ops: Any, memory: Any) -> Any:
         """Whether the next reading must bring a force, where each costs dimension + 1 values."""
         return ops.flag(True)
+
+
+@functools.cache
+def eps_of(dtype: Any) -> float:
+    """The relative spacing of numbers of a dtype."""
+    return float(np.finfo(dtype).eps)
 
 
 def goes_on(ops: Any) -> Any:
