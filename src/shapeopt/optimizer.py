@@ -55,6 +55,7 @@ SAME_VALUE = 1e-6  # difference of two bottoms, as a share of the spread, that s
 SMALL_DESCENT = 0.5  # descent into a basin that is not the base's, where the box is 10 wide, below which it is small;
 SMALL_DESCENT_SHORT, SHORT_RUN = 1.5, 2.0  # the same in runs of less readings a dimension than these
 MOST_ROUNDS = 4  # choices at one reading
+CLOCK, PREEMPTED, REVISIT = int(Cause.CLOCK), int(Cause.PREEMPTED), int(Cause.REVISIT)
 
 TACTICS: tuple[AbstractTactic, ...] = (
     PairModel(),
@@ -92,6 +93,9 @@ class State(NamedTuple):
     line: Line
     live: Any  # whether the last reading was finite, so that the line has a beginning
     info: Info
+
+
+Stage = tuple[Any, Any, Board, tuple[Any, ...]]  # the active tactic, its horizon, the board, all memories
 
 
 @dataclass(frozen=True)
@@ -207,35 +211,54 @@ class Optimizer:
         memories, cause = ops.dispatch(state.active, self._observer(ops, board, plant), memories, ops.whole(0))
         may = _of(ops, state.active, self._interruptible)
         clock = may & (cause == 0) & (age >= state.horizon)
-        cause = ops.pick(clock, ops.whole(int(Cause.CLOCK)), cause)
-        cause = ops.pick(may & (cause == 0) & urgent, ops.whole(int(Cause.PREEMPTED)), cause)
-        blank = (state.q, state.p, state.line)
-        held = (cause, state.active, state.horizon, board, memories, blank, cause, ops.whole(0))
-        held = self._rounds(ops, held, plant, state.line.kinetic, spent)
-        _, active, horizon, board, memories, moved, first, _ = held
+        cause = ops.pick(clock, CLOCK, cause)
+        cause = ops.whole(ops.pick(may & (cause == 0) & urgent, PREEMPTED, cause))
+        stage = state.active, state.horizon, board, memories
+        rounds = self._rounds if ops.traced else self._host_rounds
+        stage, moved, first = rounds(ops, cause, stage, state, plant, spent)
+        active, horizon, board, memories = stage
         q, p, line = moved
         info = Info(state.active, state.phase, first, ledger)
         phase = self._phase(ops, active, memories)
         age = ops.pick(first == 0, age, ops.whole(0))
         return State(q, p, active, phase, age, horizon, spent, board, memories, line, finite, info)
 
-    def _rounds(self, ops: Any, held: tuple, plant: Plant, kinetic: Any, spent: Any) -> tuple:
-        """Choose, where a stage has ended, and propose; again where the proposal ends the stage."""
+    def _rounds(
+        self, ops: Any, cause: Any, stage: Stage, state: State, plant: Plant, spent: Any
+    ) -> tuple[Stage, Any, Any]:
+        """Choose, where a stage has ended, and propose; again where the proposal ends the stage. With the stage and the
+        move comes why the stage of the reading ended, if it did."""
 
         def once(held: tuple) -> tuple:
-            cause, active, horizon, board, memories, moved, first, rounds = held
-            ended = cause != 0
-            active, horizon, board, memories = ops.when(
-                ended,
-                lambda old: self._next_stage(ops, old, cause, plant, spent),
-                (active, horizon, board, memories),
-            )
-            proposer = self._proposer(ops, board, plant, kinetic)
+            cause, stage, moved, first, rounds = held
+            stage = ops.when(cause != 0, lambda old: self._next_stage(ops, old, cause, plant, spent), stage)
+            active, horizon, board, memories = stage
+            proposer = self._proposer(ops, board, plant, state.line.kinetic)
             memories, (moved, cause) = ops.dispatch(active, proposer, memories, (moved, ops.whole(0)))
             first = ops.pick((rounds == 0) & (first == 0), cause, first)
-            return cause, active, horizon, board, memories, moved, first, rounds + 1
+            return cause, (active, horizon, board, memories), moved, first, rounds + 1
 
-        return ops.loop(lambda held: (held[-1] == 0) | ((held[0] != 0) & (held[-1] < MOST_ROUNDS)), once, held)
+        again = lambda held: (held[-1] == 0) | ((held[0] != 0) & (held[-1] < MOST_ROUNDS))  # noqa: E731
+        held = (cause, stage, (state.q, state.p, state.line), cause, ops.whole(0))
+        _, stage, moved, first, _ = ops.loop(again, once, held)
+        return stage, moved, first
+
+    def _host_rounds(
+        self, ops: Any, cause: int, stage: Stage, state: State, plant: Plant, spent: Any
+    ) -> tuple[Stage, Any, int]:
+        """`_rounds` in plain Python, which the host takes at every reading."""
+        first, kinetic = cause, state.line.kinetic
+        for number in range(MOST_ROUNDS):
+            if cause:
+                stage = self._next_stage(ops, stage, cause, plant, spent)
+            active, horizon, board, memories = stage
+            make = lambda move, board=board: step(ops, plant, move, board, kinetic)  # noqa: E731
+            memory, moved, cause = self.tactics[active].propose(ops, memories[active], board, plant, make)
+            stage = active, horizon, board, (*memories[:active], memory, *memories[active + 1 :])
+            first = first or (cause if number == 0 else 0)
+            if not cause:
+                break
+        return stage, moved, first
 
     def _observer(self, ops: Any, board: Board, plant: Plant) -> Any:
         return lambda i: lambda memory, _: self.tactics[i].observe(ops, memory, board, plant)
@@ -283,9 +306,7 @@ class Optimizer:
             lambda: board,
         )
 
-    def _next_stage(
-        self, ops: Any, stage: tuple[Any, Any, Board, tuple], cause: Any, plant: Plant, spent: Any
-    ) -> tuple:
+    def _next_stage(self, ops: Any, stage: Stage, cause: Any, plant: Plant, spent: Any) -> Stage:
         """The stage after one that ended: evidence to the board, the planner's choice, its opening."""
         active, _, board, memories = stage
         gatherer = lambda i: lambda memory, _: (memory, self.tactics[i].evidence(ops, memory, board, plant))  # noqa: E731
@@ -309,8 +330,8 @@ class Optimizer:
         d, dtype = self.spec.dimension, self.spec.dtype
 
         def draw() -> Draws:
-            u = uniform(ops, board.key, board.stages, 3 * d + 3, dtype)
-            return Draws(u[: d + 3], to_normal(ops, u[d + 3 :]))
+            u = uniform(ops, board.key, board.stages, 3 * d + 2, dtype)
+            return Draws(u[: d + 2], to_normal(ops, u[d + 2 :]))
 
         if not ops.traced:
             return draw
@@ -321,7 +342,7 @@ class Optimizer:
         self, ops: Any, board: Board, evidence: Evidence, active: Any, cause: Any, plant: Plant, spent: Any
     ) -> Board:
         """The board after a stage; one rule a field. A basin that was only interrupted is not scored yet."""
-        paused = (cause == int(Cause.CLOCK)) & _of(ops, active, self._interruptible)
+        paused = (cause == CLOCK) & _of(ops, active, self._interruptible)
         scored = evidence.basin & ops.no(paused)
         board = ops.when(scored, lambda old: self._score(ops, old, evidence, cause), board)
         rebase = evidence.rebase & (evidence.f <= board.base_f) & (evidence.f < INF)
@@ -363,7 +384,7 @@ class Optimizer:
         fall = board.left_f - ops.min(f, board.base_f)
         better = fall > unseen
         there = later & ops.no(noisy) & (ops.norm(evidence.q - board.base) < SAME_BASIN * d**0.5)
-        elsewhere = ops.no(there) & (cause != int(Cause.REVISIT)) & (f < INF)
+        elsewhere = ops.no(there) & (cause != REVISIT) & (f < INF)
         gain = ops.pick(better, fall, ops.pick(later, abs(f - board.base_f), INF))
         told = (gain < INF) & (gain > unseen + SAME_VALUE * board.spread)
         spread = ops.pick(told, ops.pick(board.spread > 0, board.spread**0.8 * abs(gain) ** 0.2, gain), board.spread)

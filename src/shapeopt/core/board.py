@@ -86,7 +86,7 @@ class Board(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """The random numbers of a stage: uniform ones in (0, 1), three more than coordinates, and normal ones."""
+    """The random numbers of a stage: uniform ones in (0, 1), two more than coordinates, and normal ones."""
 
     uniform: Any
     normal: Any

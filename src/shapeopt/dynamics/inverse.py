@@ -17,38 +17,39 @@ from typing import Any, NamedTuple
 
 
 class Limited(NamedTuple):
-    """The last pairs, in rows, and the small matrices made of them."""
+    """The last pairs, and the small matrices made of them; rows of W are those of S, then those of Y."""
 
-    S: Any
-    Y: Any
+    W: Any
     R_inverse: Any
     YY: Any
     slot: Any
 
     @staticmethod
     def blank(ops: Any, capacity: int, d: int, dtype: Any) -> "Limited":
-        wide, small = (capacity, d), (capacity, capacity)
-        zeros = lambda shape: ops.xp.zeros(shape, dtype)  # noqa: E731
-        return Limited(zeros(wide), zeros(wide), zeros(small), zeros(small), ops.whole(0))
+        zeros = lambda *shape: ops.xp.zeros(shape, dtype)  # noqa: E731
+        return Limited(zeros(2 * capacity, d), zeros(capacity, capacity), zeros(capacity, capacity), ops.whole(0))
 
     def reset(self, ops: Any) -> "Limited":
-        """No pairs; S and Y may stay, since without R_inverse they have no effect."""
-        return Limited(self.S, self.Y, ops.xp.zeros_like(self.R_inverse), self.YY, self.slot)
+        """No pairs; W may stay, since without R_inverse it has no effect."""
+        return Limited(self.W, ops.xp.zeros_like(self.R_inverse), self.YY, self.slot)
 
     def add(self, ops: Any, s: Any, y: Any, sy: Any) -> "Limited":
         """With the pair (s, y), s.y > 0, in place of the oldest one."""
-        slot = self.slot
+        slot, capacity = self.slot, self.YY.shape[0]
         unit = sy**-0.5
-        y = y * unit
-        S, Y = ops.put(self.S, slot, s * unit), ops.put(self.Y, slot, y)
+        y = unit * y
+        W = ops.put(ops.put(self.W, slot, unit * s), slot + capacity, y)
+        Wy = W @ y
         R = ops.put(self.R_inverse, slot, 0.0)
-        column = ops.put(-(R @ ops.put(S @ y, slot, 0.0)), slot, 1.0)
-        gram = Y @ y
+        column = ops.put(-(R @ ops.put(Wy[:capacity], slot, 0.0)), slot, 1.0)
+        gram = Wy[capacity:]
         YY = ops.put(ops.put_column(self.YY, slot, gram), slot, gram)
-        return Limited(S, Y, ops.put_column(R, slot, column), YY, (slot + 1) % self.S.shape[0])
+        return Limited(W, ops.put_column(R, slot, column), YY, (slot + 1) % capacity)
 
     def solve(self, ops: Any, v: Any, gamma: Any) -> Any:
-        S, Y, R = self.S, self.Y, self.R_inverse
-        u = R @ (S @ v)
-        a = (u + gamma * (self.YY @ u - Y @ v)) @ R
-        return gamma * (v - u @ Y) + a @ S
+        """H v."""
+        W, R, capacity = self.W, self.R_inverse, self.YY.shape[0]
+        Wv = W @ v
+        u = R @ Wv[:capacity]
+        a = (u + gamma * (self.YY @ u - Wv[capacity:])) @ R
+        return gamma * v + ops.xp.concatenate((a, -gamma * u)) @ W

@@ -137,7 +137,7 @@ def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> 
         short = way
     else:
         square = ops.dot(way, way)
-        short = ops.pick(square > move.radius**2, ops.over(move.radius, ops.sqrt(square)), 1.0) * way
+        short = ops.cond(square > move.radius**2, lambda: ops.over(move.radius, ops.sqrt(square)) * way, lambda: way)
     q_new = ops.xp.minimum(ops.xp.maximum(q + short, board.lower), board.upper)
     clipping = ops.dot(g, (q_new - q) - way)
     slack = after - before - port - drag - clipping

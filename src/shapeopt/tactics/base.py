@@ -83,8 +83,11 @@ def eps_of(dtype: Any) -> float:
     return float(np.finfo(dtype).eps)
 
 
+NONE = int(Cause.NONE)
+
+
 def goes_on(ops: Any) -> Any:
-    return ops.whole(int(Cause.NONE))
+    return ops.whole(NONE)
 
 
 def ends(ops: Any, flag: Any, cause: Cause) -> Any:

@@ -26,6 +26,8 @@ from ..dynamics.move import H_STEP, Move, Stepped
 from .base import AbstractTactic, Step, bid, eps_of, goes_on
 
 INF = float("inf")
+NONE = int(Cause.NONE)
+CAUSES = tuple(map(int, (Cause.HOPELESS, Cause.REVISIT, Cause.STALL, Cause.CONVERGED, Cause.NONFINITE)))
 
 
 class RefineMemory(NamedTuple):
@@ -292,17 +294,11 @@ class Refine(AbstractTactic):
         revisit = (board.escapes > 0) & (memory.f + unseen >= board.base_f) & memory.same
         reachable = memory.f - self.hope * memory.predicted
         hopeless = (memory.age >= self.patience) & (reachable > board.base_f)
-        order = (
-            (hopeless, Cause.HOPELESS),
-            (revisit, Cause.REVISIT),
-            (failed | is_noisy(ops, board), Cause.STALL),
-            (converged, Cause.CONVERGED),
-            (ops.no(memory.f < INF), Cause.NONFINITE),
-        )
-        cause = goes_on(ops)
-        for flag, code in order:  # the last that holds is the one
-            cause = ops.pick(flag, ops.whole(int(code)), cause)
-        return cause
+        flags = (hopeless, revisit, failed | is_noisy(ops, board), converged, ops.no(memory.f < INF))
+        cause = NONE
+        for flag, code in zip(flags, CAUSES, strict=True):  # the last that holds is the one
+            cause = ops.pick(flag, code, cause)
+        return ops.whole(cause)
 
     def evidence(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> Evidence:
         return Evidence(

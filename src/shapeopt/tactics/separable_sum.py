@@ -120,7 +120,7 @@ class SeparableSum(AbstractTactic):
     ) -> SeparableSumMemory:
         u, z = draws()
         lower, upper = searched(ops, board)
-        target = moved_half(ops, board.base, board.base_g, u[3:], z, lower, upper, self.test_step, self.test_spread)
+        target = moved_half(ops, board.base, board.base_g, u[2:], z, lower, upper, self.test_step, self.test_spread)
         known = board.structure == SUM
         opened = memory._replace(phase=ops.whole(TEST), target=target, readings=board.readings, paid=ops.flag(True))
         return ops.cond(known, lambda: self._sweeping(ops, opened, board), lambda: opened)

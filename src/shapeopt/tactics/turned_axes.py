@@ -133,7 +133,7 @@ class TurnedAxes(AbstractTactic):
         middle = 0.5 * (lower + upper)
         free = xp.full_like(plant.q, 2.0 * REACH)  # turned coordinates have no bounds of their own
         sums = self.sums
-        move = moved_half(ops, xp.zeros_like(z), z, u[3:], z, -free, free, sums.test_step, sums.test_spread)
+        move = moved_half(ops, xp.zeros_like(z), z, u[2:], z, -free, free, sums.test_step, sums.test_spread)
         aside = xp.minimum(xp.maximum(plant.q + self.aside * z, lower), upper)
         return memory._replace(
             phase=ops.whole(SURVEY),
@@ -282,4 +282,4 @@ def _apart(ops: Any, one: Any, other: Any) -> Any:
 
 
 def _signs(ops: Any, u: Any) -> Any:
-    return ops.where(u[3:] < 0.5, -1.0, 1.0).astype(u.dtype)
+    return ops.where(u[2:] < 0.5, -1.0, 1.0).astype(u.dtype)
