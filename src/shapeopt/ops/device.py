@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 from jax import lax
 
@@ -42,7 +43,9 @@ class Device:
 
     @staticmethod
     def loop(test: Callable[[Any], Any], body: Callable[[Any], Any], x: Any) -> Any:
-        return lax.while_loop(test, body, x)
+        traced = _Body(body, x)
+        again = lambda carried: test(traced.whole(carried))  # noqa: E731
+        return traced.whole(lax.while_loop(again, traced, traced.start))
 
     @staticmethod
     def repeat(n: int, body: Callable[[Any, Any], Any], x: Any) -> Any:
@@ -149,12 +152,44 @@ def _shaped(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 def _once(flag: Any, change: Callable[[Any], Any], old: Any) -> Any:
     """change(old), in the types of old, where flag holds; else old."""
+    body = _Body(change, old)
+    once = lambda carry: (jnp.zeros_like(carry[0]), body(carry[1]))  # noqa: E731
+    return body.whole(lax.while_loop(lambda carry: carry[0], once, (jnp.asarray(flag), body.start))[1])
 
-    def once(carry: tuple[Any, Any]) -> tuple[Any, Any]:
-        new = jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), change(carry[1]), carry[1])
-        return jnp.zeros_like(carry[0]), new
 
-    return lax.while_loop(lambda carry: carry[0], once, (jnp.asarray(flag), jax.tree.map(jnp.asarray, old)))[1]
+class _Body:
+    """The body of a loop, traced once; what it does not change is not carried, since a batched loop copies what it
+    carries."""
+
+    def __init__(self, change: Callable[[Any], Any], old: Any) -> None:
+        leaves, self._treedef = jax.tree.flatten(jax.tree.map(jnp.asarray, old))
+
+        def flat(*leaves: Any) -> list[Any]:
+            new = jax.tree.leaves(change(jax.tree.unflatten(self._treedef, leaves)))
+            return [jnp.asarray(leaf, like.dtype) for leaf, like in zip(new, leaves, strict=True)]
+
+        closed = jax.make_jaxpr(flat)(*leaves)
+        inputs, outputs = closed.jaxpr.invars, closed.jaxpr.outvars
+        self._changed = [i for i, (before, after) in enumerate(zip(inputs, outputs, strict=True)) if before is not after]
+        self._leaves, self._run = leaves, jax.extend.core.jaxpr_as_fun(closed)
+
+    @property
+    def start(self) -> list[Any]:
+        return [self._leaves[i] for i in self._changed]
+
+    def __call__(self, carried: list[Any]) -> list[Any]:
+        new = self._run(*self._merged(carried))
+        return [new[i] for i in self._changed]
+
+    def whole(self, carried: list[Any]) -> Any:
+        """The structure that the body works on, from what is carried."""
+        return jax.tree.unflatten(self._treedef, self._merged(carried))
+
+    def _merged(self, carried: list[Any]) -> list[Any]:
+        leaves = list(self._leaves)
+        for i, leaf in zip(self._changed, carried, strict=True):
+            leaves[i] = leaf
+        return leaves
 
 
 DEVICE = Device()
