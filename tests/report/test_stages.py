@@ -59,18 +59,6 @@ def test_stages_are_the_same_compiled_and_stepped():
         np.testing.assert_allclose(one.kappa, other.kappa, rtol=1e-6)
 
 
-def test_stages_events_and_trace_of_a_watched_swarm_tell_one_story():
-    settings = {"policy": "paper-ackley-2", "num_starts": 2, "port_allowance": 0.5, "stages": True}
-    result = shapeopt.minimize(bumpy, np.zeros(2), bounds=BOUNDS, budget=60, **settings)
-    events, trace = {event.call: event for event in result.events}, result.trace
-    np.testing.assert_allclose(jax.vmap(bumpy)(jnp.asarray(trace.x)), trace.value, rtol=1e-9)
-    assert len(result.stages) > 3
-    for stage in result.stages:
-        row, event = list(trace.calls).index(stage.call), events[stage.call]
-        np.testing.assert_allclose(stage.q_bar, event.anchor, rtol=1e-12)
-        np.testing.assert_array_equal(trace.x[row + 2], event.next_x)
-
-
 def test_memory_and_barrier_of_a_stage_give_the_potential_that_acted():
     rng = np.random.default_rng(0)
     box = jax.device_get(Box.around(*BOUNDS))
