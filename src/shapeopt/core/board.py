@@ -12,8 +12,9 @@ import numpy as np
 
 UNKNOWN = -1.0  # noise_std before it was measured
 
-# What is known of f as a sum: of functions of one coordinate each, of turned ones, or of pairs of bodies.
-UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM = range(5)
+# What is known of f as a sum: of functions of one coordinate each, of turned ones, or of pairs of bodies; SWEPT: a sum
+# whose sweeps no longer pay.
+UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM, SWEPT = range(6)
 
 
 # What became of a basin: it is not lower than the best one; it is; it is the best one again.
@@ -77,7 +78,7 @@ class Board(NamedTuple):
     mismatch: Any  # how far changes of f in the last basin were from the work of the force: 0 without noise
     predicted: Any  # decrease that was still predicted there when its stage ended
     noise_std: Any  # of a force's coordinate; negative while it is not known
-    structure: Any  # one of UNTESTED, COUPLED, SUM, TURNED_SUM and PAIR_SUM
+    structure: Any  # one of UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM and SWEPT
     small_basins: Any  # whether a basin was met that is small for the box
     reach: Any  # half-width of the box in which coordinates without bounds are searched
     last: Any  # index of the tactic whose stage ended last

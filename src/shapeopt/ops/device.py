@@ -170,7 +170,9 @@ class _Body:
 
         closed = jax.make_jaxpr(flat)(*leaves)
         inputs, outputs = closed.jaxpr.invars, closed.jaxpr.outvars
-        self._changed = [i for i, (before, after) in enumerate(zip(inputs, outputs, strict=True)) if before is not after]
+        self._changed = [
+            i for i, (before, after) in enumerate(zip(inputs, outputs, strict=True)) if before is not after
+        ]
         self._leaves, self._run = leaves, jax.extend.core.jaxpr_as_fun(closed)
 
     @property

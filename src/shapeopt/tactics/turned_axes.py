@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..core.board import (
     COUPLED,
     ROUND_OFF,
+    SWEPT,
     TURNED_SUM,
     UNTESTED,
     Board,
@@ -106,7 +107,9 @@ class TurnedAxes(AbstractTactic):
         may = sound & fits & (memory.read == 0)
         waits = board.left - 2.0 * needed  # while half of what is left would still do
         first = board.escapes == 0
-        now = ops.pick(first, board.interrupted & (waits < 1.0), board.scored | ops.no(board.fresh))
+        tested = board.cause == int(Cause.REJECTED)
+        later = board.scored | tested | ops.no(board.fresh)
+        now = ops.pick(first, board.interrupted & (waits < 1.0), later)
         again = (board.structure == TURNED_SUM) & board.scored & (board.left > self.sums.room * length)
         wake = ops.pick(may & first, ops.max(waits, 1.0), FOREVER)
         return bid(ops, (may & now) | again, 7.0, cost=needed)._replace(wake=wake)
@@ -262,13 +265,14 @@ class TurnedAxes(AbstractTactic):
 
     def evidence(self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant) -> Evidence:
         given_up = memory.idle >= IDLE_SWEEPS
-        sound = (memory.phase >= SWEEP) & (memory.coupling < self._threshold(plant.q.shape[0])) & ops.no(given_up)
+        sound = (memory.phase >= SWEEP) & (memory.coupling < self._threshold(plant.q.shape[0]))
+        swept = ops.pick(given_up, ops.whole(SWEPT), ops.whole(TURNED_SUM))
         known = ops.pick(board.structure == UNTESTED, ops.whole(UNTESTED), ops.whole(COUPLED))
         return found(
             ops,
             plant,
             fresh=after_survey(ops, board, plant),
-            structure=ops.pick(sound, ops.whole(TURNED_SUM), known),
+            structure=ops.pick(sound, swept, known),
         )
 
     def phase(self, ops: Any, memory: TurnedAxesMemory) -> Any:
