@@ -39,9 +39,9 @@ class Limited(NamedTuple):
         unit = sy**-0.5
         y = unit * y
         W = ops.put(ops.put(self.W, slot, unit * s), slot + capacity, y)
-        Wy = W @ y
+        Wy = ops.times(W, y)
         R = ops.put(self.R_inverse, slot, 0.0)
-        column = ops.put(-(R @ ops.put(Wy[:capacity], slot, 0.0)), slot, 1.0)
+        column = ops.put(-ops.times(R, ops.put(Wy[:capacity], slot, 0.0)), slot, 1.0)
         gram = Wy[capacity:]
         YY = ops.put(ops.put_column(self.YY, slot, gram), slot, gram)
         return Limited(W, ops.put_column(R, slot, column), YY, (slot + 1) % capacity)
@@ -49,7 +49,7 @@ class Limited(NamedTuple):
     def solve(self, ops: Any, v: Any, gamma: Any) -> Any:
         """H v."""
         W, R, capacity = self.W, self.R_inverse, self.YY.shape[0]
-        Wv = W @ v
-        u = R @ Wv[:capacity]
-        a = (u + gamma * (self.YY @ u - Wv[capacity:])) @ R
-        return gamma * v + ops.xp.concatenate((a, -gamma * u)) @ W
+        Wv = ops.times(W, v)
+        u = ops.times(R, Wv[:capacity])
+        a = ops.times(u + gamma * (ops.times(self.YY, u) - Wv[capacity:]), R)
+        return gamma * v + ops.times(ops.xp.concatenate((a, -gamma * u)), W)

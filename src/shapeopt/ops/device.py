@@ -12,6 +12,7 @@ import jax.extend.core
 import jax.numpy as jnp
 from jax import lax
 
+CHEAP = 24  # operations up to which a branch is computed for all lanes rather than gated
 SMALL_TABLE = 8192  # numbers up to which rewriting a table under a mask is cheaper than placing one row in it
 
 
@@ -97,6 +98,12 @@ class Device:
         return jnp.dot(a, b)
 
     @staticmethod
+    def times(A: Any, v: Any) -> Any:
+        if A.size + v.size > SMALL_TABLE:
+            return A @ v
+        return jnp.sum(A * v, axis=-1) if A.ndim > 1 else jnp.sum(A[:, None] * v, axis=0)  # one loop, no library call
+
+    @staticmethod
     def over(a: Any, b: Any) -> Any:
         return a / b
 
@@ -153,6 +160,10 @@ def _shaped(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 def _once(flag: Any, change: Callable[[Any], Any], old: Any) -> Any:
     """change(old), in the types of old, where flag holds; else old."""
     body = _Body(change, old)
+    if body.size <= CHEAP:  # quicker computed than asked for
+        return body.whole(
+            [_select(flag, new, before) for new, before in zip(body(body.start), body.start, strict=True)]
+        )
     once = lambda carry: (jnp.zeros_like(carry[0]), body(carry[1]))  # noqa: E731
     return body.whole(lax.while_loop(lambda carry: carry[0], once, (jnp.asarray(flag), body.start))[1])
 
@@ -173,7 +184,12 @@ class _Body:
         self._changed = [
             i for i, (before, after) in enumerate(zip(inputs, outputs, strict=True)) if before is not after
         ]
-        self._leaves, self._run = leaves, jax.extend.core.jaxpr_as_fun(closed)
+        self._leaves, self._jaxpr, self._run = leaves, closed.jaxpr, jax.extend.core.jaxpr_as_fun(closed)
+
+    @property
+    def size(self) -> int:
+        """How many operations it has."""
+        return _count(self._jaxpr)
 
     @property
     def start(self) -> list[Any]:
@@ -192,6 +208,17 @@ class _Body:
         for i, leaf in zip(self._changed, carried, strict=True):
             leaves[i] = leaf
         return leaves
+
+
+def _count(jaxpr: Any) -> int:
+    """Equations, with those of nested programs."""
+    total = len(jaxpr.eqns)
+    for equation in jaxpr.eqns:
+        for value in equation.params.values():
+            for inner in value if isinstance(value, tuple | list) else (value,):
+                nested = getattr(inner, "jaxpr", inner)
+                total += _count(nested) if hasattr(nested, "eqns") else 0
+    return total
 
 
 DEVICE = Device()

@@ -12,6 +12,7 @@
     put(rows, i, row)              rows with row i replaced; in place here, so a table is used once
     put_column(rows, i, column)    the same with a column
     dot(a, b), norm(v), over(a, b) products, lengths and quotients as scalars; a quotient by 0 is infinite
+    times(A, v)                    A @ v; one of both is a matrix
     no(flag)                       not flag; `~` is wrong for Python's truth values
     real(x), whole(n), flag(x)     scalars that a state may hold
     finite(f, g)                   whether a reading and its square are finite numbers
@@ -100,6 +101,10 @@ class Host:
     @staticmethod
     def dot(a: np.ndarray, b: np.ndarray) -> float:
         return float(a.dot(b))
+
+    @staticmethod
+    def times(A: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return A @ v
 
     @staticmethod
     def norm(v: np.ndarray) -> float:
