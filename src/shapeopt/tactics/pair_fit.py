@@ -123,7 +123,8 @@ def slope_and_energy(ops: Any, weights: Any, r: Any, length: float) -> tuple[Any
     powers, rates = np.asarray(POWERS, r.dtype), np.asarray(RATES, r.dtype)
     u, v = ops.xp.exp(-powers * ops.xp.log(ratio)), ops.xp.exp(-RATE * rates * ratio)
     a, b = weights[: len(POWERS)], weights[len(POWERS) :]
-    energy = r * (u @ (a / (1.0 - powers))) - v @ (b * (length / (RATE * rates)))
+    finite = ops.where(r < ops.xp.inf, r, 0.0)  # a body has no energy with itself
+    energy = finite * (u @ (a / (1.0 - powers))) - v @ (b * (length / (RATE * rates)))
     return u @ a + v @ b, energy
 
 
