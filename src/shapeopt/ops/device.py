@@ -65,7 +65,7 @@ class Device:
     @staticmethod
     def put(rows: Any, i: Any, row: Any) -> Any:
         if rows.size <= SMALL_TABLE:
-            chosen = jnp.arange(rows.shape[0], dtype=jnp.int32) == i
+            chosen = jnp.arange(rows.shape[0], dtype=jnp.int32) == Device.whole(i)
             return jnp.where(chosen.reshape(-1, *[1] * (rows.ndim - 1)), row, rows)
         return rows.at[i].set(row)
 
@@ -119,7 +119,9 @@ class Device:
 
 
 def _select(flags: Any, a: Any, b: Any) -> Any:
-    """As `jnp.where`, in as few operations as the shapes allow."""
+    """As `jnp.where`, in as few operations as the shapes allow; a choice of Python numbers has no precision of its own."""
+    if jax.typeof(a).weak_type and jax.typeof(b).weak_type:
+        return jnp.where(flags, a, b)
     dtype = jnp.result_type(a, b)
     shape = jnp.broadcast_shapes(jnp.shape(a), jnp.shape(b))
     if jnp.ndim(flags):
