@@ -119,7 +119,7 @@ class Device:
 
 
 def _select(flags: Any, a: Any, b: Any) -> Any:
-    """As `jnp.where`, in as few operations as the shapes allow; a choice of Python numbers has no precision of its own."""
+    """As `jnp.where`, in as few operations as the shapes allow; Python numbers stay without a precision."""
     if jax.typeof(a).weak_type and jax.typeof(b).weak_type:
         return jnp.where(flags, a, b)
     dtype = jnp.result_type(a, b)
