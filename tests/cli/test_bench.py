@@ -47,9 +47,9 @@ class Raises(AbstractPeer):
 class Here:
     """Runs jobs at once in this process."""
 
-    def submit(self, function, job, seed):
+    def submit(self, function, *arguments):
         future = Future()
-        future.set_result(function(job, seed))
+        future.set_result(function(*arguments))
         return future
 
 
@@ -175,7 +175,7 @@ def test_ctrl_c_keeps_what_was_made_and_says_so(folder, at_once, capsys, monkeyp
         (("ours:TINY", "--methods", "adamm"), "`methods` must be among paper, .*universal, .*gd, .*Got 'adamm'"),
         (("ours:TINY", "--methods", "ours:nothing"), "`methods` must name something .*'ours:nothing'"),
         (("ours:TINY", "--methods", "ours:family"), "`methods` must name an optimizer or a peer"),
-        (("ours:TINY", "--methods", "lost.safetensors"), r"`methods` must name policies .*lost\.json does not exist"),
+        (("ours:TINY", "--methods", "lost.safetensors"), r"`methods` must name policies that can be read; .*got 'lost.safetensors'"),
         (("ours:TINY", "--cells", "box-9", "box-10"), "`cells` must be parts of rastrigin-2-box-12, .*; got box-10"),
         (("ours:TINY", "--seed", "-1"), r"`seed` must lie in \[0, 2\^32\); got -1"),
         (("ours:TINY", "--workers", "-2"), "`workers` must not be negative; got -2"),
@@ -218,7 +218,7 @@ def test_tasks_that_do_not_know_their_minimum_are_named(folder):
 
 def test_every_protocol_can_be_named(folder, capsys, monkeypatch):
     asked = []
-    monkeypatch.setattr(runner, "jobs_of", lambda protocol, methods, folder: asked.append(protocol) or [])
+    monkeypatch.setattr(runner, "jobs_of", lambda protocol, methods, folder, find: asked.append(protocol) or [])
     for name, protocol in PROTOCOLS.items():
         assert run(capsys, name, "--out", "records", "--methods", "gd")[0] == 0
         assert asked[-1].cells == protocol.cells

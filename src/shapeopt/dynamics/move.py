@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from ..core.board import Board, Plant
 
+INF = float("inf")
 H_STEP = 0.05  # h of the paper's training details
 LEDGER_TERMS = ("dissipation", "port_work", "event_work", "clipping", "relocation", "discretisation", "delta_H")
 
@@ -132,11 +133,12 @@ def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> 
             port, spread = h * v_0.dot(move.channels.u_port), v_0 @ move.channels.B
             drag = -h * spread.dot(spread)
     way = h * move.solve(p)  # eq. shape_q_update
+    square = way.dot(way)
+    way = ops.cond(square < INF, lambda: way, lambda: ops.xp.zeros_like(way))  # where it overflows: no step
     after = p.dot(way) / (2.0 * h)
     if move.radius is None:
         short = way
     else:
-        square = way.dot(way)
         short = ops.pick(square > move.radius**2, move.radius / ops.sqrt(square), 1.0) * way
     q_new = ops.xp.minimum(ops.xp.maximum(q + short, board.lower), board.upper)
     clipping = g.dot((q_new - q) - way)
