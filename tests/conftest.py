@@ -2,12 +2,15 @@
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import jax
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for optimizer_runs
 
 # Most of a test's time is compilation; kept executables made a second run of a small sample of the step five times
 # quicker. Processes that a test starts inherit the settings; a developer's own choice of folder wins.

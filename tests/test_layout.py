@@ -16,14 +16,13 @@ PACKAGE = ROOT / "src" / "shapeopt"
 # From the ground up. A room imports only rooms of earlier lines; rooms on one line don't know each other.
 ORDER = (
     ("core", "workers"),
-    ("tasks",),
-    ("oracles",),
-    ("baselines", "peers"),
-    ("rollout",),
-    ("policy",),
-    ("shape",),
-    ("swarm", "values"),
-    ("run",),
+    ("ops",),
+    ("tasks", "dynamics", "memory"),
+    ("oracles", "tactics"),
+    ("planner",),
+    ("optimizer", "baselines", "peers"),
+    ("values_only", "policies", "rollout"),
+    ("engines",),
     ("bench", "objective"),
     ("plots",),
     ("paper",),
@@ -33,11 +32,7 @@ ORDER = (
     ("nevergrad", "optax", "optuna", "torch"),
     ("cli",),
 )
-# Nothing imports the paper but the command line. Until they are replaced, the rooms of the policy `universal` and what
-# runs it share its dynamics, memory, events and files of weights.
-OPEN_TO = {
-    "paper": {"cli", "adapters", "asktell", "bench", "minimizer", "policy", "run", "shape", "swarm", "values"},
-}
+OPEN_TO = {"paper": {"cli"}}  # nothing else imports the paper
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 PICKLES = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 DISTRIBUTION = {"distributed": "dask", "myst_nb": "myst-nb", "xdist": "pytest-xdist"}  # where the two names differ

@@ -210,7 +210,7 @@ class Optimizer:
         age = state.age + 1
         memories, cause = ops.dispatch(state.active, self._observer(ops, board, plant), memories, ops.whole(0))
         may = _of(ops, state.active, self._interruptible)
-        clock = may & (cause == 0) & (age >= state.horizon)
+        clock = may & (cause == 0) & (ops.real(age, self.spec.dtype) >= state.horizon)
         cause = ops.pick(clock, CLOCK, cause)
         cause = ops.whole(ops.pick(may & (cause == 0) & urgent, PREEMPTED, cause))
         stage = state.active, state.horizon, board, memories

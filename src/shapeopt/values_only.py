@@ -41,7 +41,7 @@ class ValueReadings:
         x = box.outward(state.inner.q)
         if not ops.traced and state.read == 0:
             return x
-        probed = ops.xp.arange(x.shape[0]) == state.read - 1
+        probed = ops.xp.arange(x.shape[0], dtype=ops.xp.int32) == state.read - 1
         return ops.where(probed, x + self._reach(ops, x, box), x)
 
     def tell(self, ops: Any, state: ValueState, f: Any, box: Box) -> ValueState:
@@ -50,7 +50,7 @@ class ValueReadings:
         value = ops.pick(at_plant, f, state.value)
         reach = self._reach(ops, x, box)
         slope = (f - value) / ops.where(reach != 0, reach, 1.0)
-        probed = (xp.arange(x.shape[0]) == state.read - 1) & (abs(slope) < xp.inf) & (reach != 0)
+        probed = (xp.arange(x.shape[0], dtype=ops.xp.int32) == state.read - 1) & (abs(slope) < xp.inf) & (reach != 0)
         force = ops.where(at_plant, 0.0, ops.where(probed, slope, state.force))
         wanted = self._wants_force(ops, inner) & (abs(value) < xp.inf)
         complete = ops.no(wanted) | (state.read == x.shape[0])

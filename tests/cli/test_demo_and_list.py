@@ -89,7 +89,7 @@ def test_policies_that_differ_in_their_dimension_alone_are_one_line_for_people(t
     out = capsys.readouterr().out.partition("Policies")[2].partition("Methods")[0]
     rows = [line.split()[:3] for line in out.splitlines() if line.strip()]
     assert [row for row in rows if row[0].startswith(("paper", "universal"))] == [
-        ["universal", "any", "Planner"],
+        ["universal", "any", "SHAPE"],
         ["paper-ackley-N", "2,", "100"],
         ["paper-ackley-N-no-memory", "2", "Planner"],
     ]

@@ -182,7 +182,7 @@ def test_a_swarm_and_a_tree_have_pages_too(tmp_path, data_of):
         return jax.numpy.sum(tree["a"] ** 2) + jax.numpy.sum((tree["b"] - 1) ** 2)
 
     start = {"a": np.ones((1, 1)), "b": np.zeros(1)}
-    settings = {"bounds": (-3, 3), "budget": 60, "num_starts": 3, "policy": "paper-ackley-2"}
+    settings = {"bounds": (-3, 3), "budget": 60, "num_starts": 3}
     result = shapeopt.minimize(bowl, start, report=tmp_path / "tree", **settings)
     values = [x[0] ** 2 + (x[1] - 1) ** 2 for x in result.trace.x]
     np.testing.assert_allclose(values, result.trace.value, rtol=1e-9, atol=1e-12)

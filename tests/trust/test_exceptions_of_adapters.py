@@ -272,13 +272,14 @@ def test_optax_s_state_has_the_best_before_an_update_that_never_came():
 
 
 @pytest.mark.parametrize("at", [2, 3, 9])
-def test_what_compiled_code_hears_from_the_host_ends_it_with_the_first_value_kept(at):
-    calls = []
+def test_what_compiled_code_hears_from_the_host_ends_it_with_the_best_value_kept(at):
+    calls, values = [], []
 
     def host(x):
         calls.append(1)
         if len(calls) >= at:
             raise OSError("lost")
+        values.append(np.sum(np.asarray(x) ** 2))
         return np.zeros((), x.dtype)
 
     def fun(x):
@@ -286,6 +287,8 @@ def test_what_compiled_code_hears_from_the_host_ends_it_with_the_first_value_kep
         return jnp.sum(x * x) + jax.pure_callback(host, zero, jax.lax.stop_gradient(x))
 
     start = START.astype(np.float32)  # the callback's thread knows nothing of this one's double precision
-    with pytest.raises(jax.errors.JaxRuntimeError, match="lost") as caught:
+    with pytest.raises((jax.errors.JaxRuntimeError, ValueError), match="lost") as caught:
         shapeopt.minimize(fun, start, bounds=(-5, 5), budget=BUDGET)
-    assert len(calls) == at and caught.value.shapeopt_result.fun == np.float32(np.sum(start**2))
+    kept = caught.value.shapeopt_result
+    assert len(calls) == at and not kept.success
+    np.testing.assert_allclose(kept.fun, min(values), rtol=1e-6)

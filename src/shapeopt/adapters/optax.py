@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from ..core import Box, Reading
 from ..engines.device import DeviceShape, DeviceState
-from ..engines.host import noise_settings
+from ..engines.host import noise_settings, seed_words
 from ..optimizer import Policy
 from ..policies import find_policy
 
@@ -47,11 +47,12 @@ def shape(
     if not isinstance(budget, int | np.integer) or isinstance(budget, bool) or budget < 1:
         raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
     optimizer = DeviceShape(*noise_settings(find_policy(policy), noise))
+    key = jax.random.wrap_key_data(seed_words(seed, 0), impl="threefry2x32")  # as `minimize` has it
 
     def init(params: PyTree) -> ShapeOptaxState:
         x = _flat(params)
         lower, upper = (_side(bounds, i, params, x.dtype) for i in range(2))
-        state = optimizer.init(x, Box.around(lower, upper, x), int(budget), jax.random.key(seed))
+        state = optimizer.init(x, Box.around(lower, upper, x), int(budget), key)
         worst = jnp.asarray(jnp.inf, x.dtype)
         return ShapeOptaxState(jnp.zeros((), jnp.int32), params, worst, state)
 

@@ -17,6 +17,9 @@ REASONS = {
     "clock": "the time planned for it was over",
     "budget": "the calls ran out",
     "nonfinite": "values were not finite",
+    "done": "the tactic's script came to its end",
+    "rejected": "a test refuted what the tactic looked for",
+    "preempted": "another tactic had something better to do",
 }
 MINIMA_SHOWN = 8
 TIMELINE_SHOWN = 12

@@ -1,16 +1,16 @@
-"""Types that every room shares. Those that need JAX load when they are first used."""
+"""Types that every room shares. Those that need NumPy or JAX load when they are first used."""
 
 from typing import TYPE_CHECKING
 
-from .box import REACH, Box
 from .codes import STATUS_MESSAGES, Cause, Mode, Status
 from .lazy import lazy_names
-from .reading import Reading
 
 if TYPE_CHECKING:
+    from .box import REACH, Box
     from .compiling import compiler_options
     from .contract import AbstractOptimizer
     from .gated import when
+    from .reading import Reading
     from .rows import is_row, put_row
 
 __all__ = [
@@ -32,6 +32,9 @@ __getattr__ = lazy_names(
     __name__,
     {
         "AbstractOptimizer": "contract",
+        "Box": "box",
+        "REACH": "box",
+        "Reading": "reading",
         "compiler_options": "compiling",
         "is_row": "rows",
         "put_row": "rows",

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from ..core.board import Board, Plant
 
+INF = float("inf")
 H_STEP = 0.05  # h of the paper's training details
 LEDGER_TERMS = ("dissipation", "port_work", "event_work", "clipping", "relocation", "discretisation", "delta_H")
 
@@ -132,11 +133,12 @@ def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> 
             port, spread = h * ops.dot(v_0, move.channels.u_port), v_0 @ move.channels.B
             drag = -h * ops.dot(spread, spread)
     way = h * move.solve(p)  # eq. shape_q_update
+    square = ops.dot(way, way)
+    way = ops.cond(square < INF, lambda: way, lambda: ops.xp.zeros_like(way))  # where it overflows: no step
     after = ops.dot(p, way) / (2.0 * h)
     if move.radius is None:
         short = way
     else:
-        square = ops.dot(way, way)
         short = ops.cond(square > move.radius**2, lambda: ops.over(move.radius, ops.sqrt(square)) * way, lambda: way)
     q_new = ops.xp.minimum(ops.xp.maximum(q + short, board.lower), board.upper)
     clipping = ops.dot(g, (q_new - q) - way)

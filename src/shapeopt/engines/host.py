@@ -92,14 +92,15 @@ class HostRun:
         self._ended = False  # whether a stage ended since readings joined the record
 
     def _begin(self, i: int) -> Any:
-        """Particle i: the first starts at x0, the others anywhere in the box."""
+        """Particle i, with its share of the budget: the first starts at x0, the others anywhere in the box."""
         q = np.minimum(np.maximum(self.box.inward(self.problem.x0), self._lower), self._upper)
         if i > 0:
             share = np.random.default_rng([_unsigned(self.seed), i]).uniform(size=q.size)
             lower, upper = np.maximum(self._lower, -REACH), np.minimum(self._upper, REACH)
             q = (lower + share * (upper - lower)).astype(q.dtype)
         words = seed_words(self.seed, i)
-        inner = self.optimizer.init(HOST, q, self._lower, self._upper, float(self.budget), words)
+        share_of_calls = self.budget / self.particles
+        inner = self.optimizer.init(HOST, q, self._lower, self._upper, share_of_calls, words)
         return self._values.init(HOST, inner) if self.values_only else inner
 
     def _share_basins(self) -> None:
@@ -161,15 +162,14 @@ class HostRun:
             self._told, self._points = 0, self._next.copy()
 
     def _step(self, i: int, value: float, reading: Reading) -> tuple[int, int, int, tuple[float, ...]]:
-        """Tell particle i; every particle hears the whole round's cost, since they spend one budget."""
+        """Tell particle i."""
         with np.errstate(all="ignore"):
             if self.values_only:
                 state: Any = self._values.tell(HOST, self._states[i], value, self.box)
                 info = state.inner.info if state.complete else _waits(state.inner)
             else:
                 force = np.asarray(reading.gradient) * self.box.scale
-                cost = self.particles * int(reading.cost)
-                state = self.optimizer.tell(HOST, self._states[i], value, force, cost)
+                state = self.optimizer.tell(HOST, self._states[i], value, force, int(reading.cost))
                 info = state.info
             self._states[i] = state
             self._next[i] = self._ask(i)

@@ -69,7 +69,7 @@ class Device:
     @staticmethod
     def put(rows: Any, i: Any, row: Any) -> Any:
         if rows.size <= SMALL_TABLE:
-            chosen = jnp.arange(rows.shape[0], dtype=jnp.int32) == i
+            chosen = jnp.arange(rows.shape[0], dtype=jnp.int32) == Device.whole(i)
             return _select(chosen.reshape(-1, *[1] * (rows.ndim - 1)), row, rows)
         return rows.at[i].set(row)
 
@@ -141,8 +141,10 @@ class Device:
 
 
 def _select(flags: Any, a: Any, b: Any) -> Any:
-    """As `jnp.where`, in as few operations as the shapes allow."""
+    """As `jnp.where`, in as few operations as the shapes allow; Python numbers stay without a precision."""
     dtype = jnp.result_type(a, b)
+    if jax.typeof(a).weak_type and jax.typeof(b).weak_type and jnp.result_type(a) == jnp.result_type(b):
+        dtype = None
     shape = jnp.broadcast_shapes(jnp.shape(a), jnp.shape(b))
     if jnp.ndim(flags):
         shape = jnp.broadcast_shapes(shape, jnp.shape(flags))

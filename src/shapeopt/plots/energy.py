@@ -20,7 +20,7 @@ def draw_energy(energy: Mapping[str, np.ndarray], calls: Sequence[int], events: 
     """
     if not len(calls):
         raise NothingToDraw("`energy` must be that of a run that read something; got an empty one.")
-    sums = {term: np.cumsum(energy[term]) for term in TERMS if np.any(energy[term])}
+    sums = {term: np.cumsum(energy[term]) for term in TERMS if np.any(energy.get(term, 0.0))}
     change, total = np.cumsum(energy["delta_H"]), np.sum(list(sums.values()), axis=0)
     styles = {
         term.replace("_", " "): Look(COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)], 1.0, 2.0)

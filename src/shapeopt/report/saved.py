@@ -33,7 +33,7 @@ def load_run(path: Path) -> tuple[dict[str, Any], Result]:
 
 def _column(name: str, rows: Any) -> np.ndarray:
     """A column of the record; null is what JSON makes of a number that is not finite."""
-    return np.array(rows, str if name == "mode" else int if name == "calls" else float)
+    return np.array(rows, str if name in ("mode", "tactic") else int if name == "calls" else float)
 
 
 def _number(value: float | None) -> float:

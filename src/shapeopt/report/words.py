@@ -13,6 +13,9 @@ CAUSES = {
     "clock": "The calls planned for this stage were used.",
     "budget": "The budget was spent.",
     "nonfinite": "A value was not a finite number.",
+    "done": "The tactic's script came to its end.",
+    "rejected": "A test refuted what the tactic looked for.",
+    "preempted": "Another tactic had something better to do.",
 }
 TERMS = {
     "dissipation": "taken out by damping",
@@ -20,6 +23,7 @@ TERMS = {
     "port_work": "fed in or taken out by the controller's input",
     "event_work": "jump when a new stage changes what shapes the motion",
     "clipping": "lost where a step was cut at a bound",
+    "relocation": "change of value by moves to another place",
     "discretisation": "error of a step of finite length, and curvature of the landscape",
     "noise": "work of the error in the gradient",
 }

@@ -97,8 +97,7 @@ def ends(ops: Any, flag: Any, cause: Cause) -> Any:
 
 def bid(ops: Any, flag: Any, value: Any, cost: Any = 1.0, wake: Any = FOREVER) -> Offer:
     """`value` where the flag holds, else nothing."""
-    real = ops.real
-    return Offer(ops.pick(flag, real(value), real(NEVER)), real(cost), real(wake))
+    return Offer(ops.pick(flag, value, NEVER), cost, wake)
 
 
 def found(ops: Any, plant: Plant, fresh: Any = None, **news: Any) -> Evidence:

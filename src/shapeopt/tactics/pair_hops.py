@@ -200,7 +200,7 @@ def _moved(ops: Any, field: Field, here: Bottom, u: Any) -> Any:
     radius = ops.sqrt(((x - middle) ** 2).sum(axis=-1).max())
     loose = here.energies + here.energies.std() * size * to_normal(ops, rest[: 2 * bodies])
     count = ops.floor(1.0 + MOST_MOVED * bodies * share**2)
-    weak = (loose[None, :] > loose[:, None]).sum(axis=1) < count
+    weak = (loose[None, :] > loose[:, None]).sum(axis=1, dtype=x.dtype) < count
     relocated = ops.where(weak[:, None], middle + radius * ray, x)
 
     ball = field.bond * (bodies * math.gamma(AXES / 2 + 1) / (math.pi ** (AXES / 2) * 2**0.5)) ** (1.0 / AXES)

@@ -158,7 +158,7 @@ class Sample(AbstractTactic):
         sampling = memory.phase == SAMPLE
         floor = ops.pick(is_noisy(ops, board), FOREVER, board.base_f)  # noise makes values differ by itself
         memory = ops.when(sampling, lambda m: self._read(ops, m, plant, floor), memory)
-        over = (memory.step < memory.fine) | (memory.read >= memory.length)
+        over = (memory.step < memory.fine) | (ops.real(memory.read, plant.q.dtype) >= memory.length)
         memory = memory._replace(phase=ops.pick(over, ops.whole(MEAN), memory.phase))
         return memory, ends(ops, ops.no(sampling), Cause.CONVERGED)
 

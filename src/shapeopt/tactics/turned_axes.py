@@ -207,7 +207,7 @@ class TurnedAxes(AbstractTactic):
         xp, read = ops.xp, memory.read
         crossed = ops.pick(read == 4, memory.matrix[0], memory.matrix[1])
         way = ops.pick(read < 4, memory.force, crossed)
-        unit = (xp.arange(way.shape[0]) == read - PRELUDE).astype(way.dtype)
+        unit = (xp.arange(way.shape[0], dtype=xp.int32) == read - PRELUDE).astype(way.dtype)
         return ops.pick(read < PRELUDE, way, unit)
 
     def _length(self, ops: Any, memory: TurnedAxesMemory) -> Any:

@@ -1,4 +1,4 @@
-"""Readings that are values alone: what `ValueOptimizer` asks, what it tells the policy, and what a user gets."""
+"""Readings that are values alone: what is asked, what the optimizer gets, and what a user gets."""
 
 import jax
 import jax.numpy as jnp
@@ -7,18 +7,17 @@ import pytest
 
 import shapeopt
 from shapeopt.core import Box, Reading
-from shapeopt.oracles.value_only import ValueOracle
-from shapeopt.policy import UniversalPolicy
-from shapeopt.rollout import rollout
-from shapeopt.shape import ShapeOptimizer
-from shapeopt.values import ValueOptimizer
+from shapeopt.core.problem import read_problem
+from shapeopt.engines.device import DeviceShape
+from shapeopt.engines.host import HostRun, seed_words
+from shapeopt.optimizer import Policy
 
 D = 3
-OPTIMIZER = ValueOptimizer(ShapeOptimizer(UniversalPolicy(values=True)))
+X0, LOWER, UPPER = np.array([-3.0, 0.5, 5.5]), np.full(D, -4.0), np.full(D, 6.0)
 
 
 def bowl(x):
-    return jnp.sum((x - 1.0) ** 2 * jnp.arange(1.0, D + 1))
+    return float(np.sum((x - 1.0) ** 2 * np.arange(1.0, x.size + 1)))
 
 
 class Counted:
@@ -36,33 +35,49 @@ def rippled(x):
     return float(np.sum((x - 1.3) ** 2 + 3.0 * (1.0 - np.cos(2 * np.pi * (x - 1.3)))))
 
 
-def trace_of(budget, fun=bowl):
-    x0, box = jnp.asarray([-3.0, 0.5, 5.5]), Box.around(np.full(D, -4.0), np.full(D, 6.0))
-    return rollout(OPTIMIZER, ValueOracle(fun), x0, box, budget, jax.random.key(3), record_points=True)
+def points_of(budget, fun=bowl):
+    """Where a run on the host reads, and the run."""
+    problem = read_problem(X0, (LOWER, UPPER), np.random.default_rng(0))
+    run = HostRun(Policy(), problem, budget, 3, values_only=True)
+    points = []
+    for call in range(1, budget + 1):
+        points.append(run.x.copy())
+        run.tell(Reading(np.float64(fun(run.x)), np.zeros(D), np.int32(1)), call)
+    return np.array(points), run
 
 
 def test_every_call_is_a_reading_and_the_first_is_at_x0():
-    steps = trace_of(50).steps
-    assert steps.calls.tolist() == list(range(1, 51))
-    np.testing.assert_allclose(steps.x[0], [-3.0, 0.5, 5.5], rtol=1e-14)
+    result = shapeopt.minimize(bowl, X0, bounds=(LOWER, UPPER), budget=50)
+    assert result.trace.calls.tolist() == list(range(1, 51))
+    np.testing.assert_allclose(result.trace.x[0], X0, rtol=1e-14)
 
 
 def test_the_first_half_samples_and_then_forces_are_read_coordinate_by_coordinate():
-    x = np.asarray(trace_of(100).steps.x)
+    x, _ = points_of(100)
     moved = np.sum(np.abs(np.diff(x, axis=0)) > 0, axis=1)
     assert np.all(moved[:48] == D)  # a sample moves every coordinate
     assert moved[50:53].tolist() == [1, 2, 2]  # a probe leaves its coordinate and enters the next
 
 
-def test_the_force_that_the_policy_hears_is_the_gradient():
+def test_the_force_that_the_optimizer_gets_is_the_gradient():
     """To the accuracy of one-sided differences, sqrt(eps)."""
-    optimizer = ValueOptimizer(ShapeOptimizer(UniversalPolicy(values=True)))
-    state = optimizer.init(jnp.asarray([0.5]), Box.around(np.array([-4.0]), np.array([6.0])), 40, jax.random.key(0))
-    fun = lambda x: jnp.sum(x**3)  # noqa: E731
-    for _ in range(2):
-        x = optimizer.ask(state)
-        state = optimizer.tell(state, Reading(fun(x), jnp.zeros(1), jnp.asarray(1, jnp.int32)))
-    np.testing.assert_allclose(state.shape.policy.line.g, 3 * 0.5**2, rtol=1e-6)
+    problem = read_problem(np.array([0.5]), (np.array([-4.0]), np.array([6.0])), np.random.default_rng(0))
+    run = HostRun(Policy(), problem, 40, 0, values_only=True)
+    for call in (1, 2):
+        run.tell(Reading(np.float64(run.x[0] ** 3), np.zeros(1), np.int32(1)), call)
+    np.testing.assert_allclose(run._state(0).board.base_g, 3 * 0.5**2, rtol=1e-6)
+
+
+def test_the_device_asks_at_the_same_points():
+    box = Box.around(LOWER, UPPER, X0)
+    optimizer = DeviceShape(values_only=True)
+    key = jax.random.wrap_key_data(jnp.asarray(seed_words(3, 0)))
+    state, tell, points = optimizer.init(X0, box, 100, key), jax.jit(optimizer.tell), []
+    ask = jax.jit(optimizer.ask)
+    for _ in range(100):
+        points.append(np.asarray(ask(state)))
+        state = tell(state, Reading(jnp.asarray(bowl(points[-1])), jnp.zeros(D), jnp.asarray(1, jnp.int32)))
+    np.testing.assert_allclose(np.array(points)[:80], points_of(100)[0][:80], rtol=1e-6, atol=1e-6)
 
 
 def test_probes_stay_inside_the_narrowest_box_and_skip_a_coordinate_without_room():
@@ -74,19 +89,20 @@ def test_probes_stay_inside_the_narrowest_box_and_skip_a_coordinate_without_room
 
 
 def test_a_probe_that_is_not_finite_leaves_no_force_along_it_and_the_run_goes_on():
-    hole = lambda x: jnp.where(x[0] > 1.5, jnp.nan, bowl(x))  # noqa: E731
-    best = trace_of(200, hole).best
-    assert np.isfinite(best.value) and best.value < 1e-3
+    hole = lambda x: np.nan if x[0] > 1.5 else bowl(x)  # noqa: E731
+    _, run = points_of(200, hole)
+    assert np.isfinite(run.best) and run.best < 1e-3
 
 
 def test_no_energy_flows_while_probes_are_read_and_the_ledger_closes():
-    ledger = trace_of(100).steps.info.ledger
-    np.testing.assert_allclose(ledger.total, ledger.delta_H, atol=1e-9)
-    assert np.count_nonzero(np.asarray(ledger.delta_H)[50:]) <= 50 // D + 1
+    energy = shapeopt.minimize(bowl, X0, bounds=(LOWER, UPPER), budget=100).energy
+    total = sum(energy[term] for term in energy if term != "delta_H")
+    np.testing.assert_allclose(total, energy.delta_H, atol=1e-9)
+    assert 0 < np.count_nonzero(energy.delta_H[50:]) <= 50 // D + 1
 
 
 def test_too_few_values_for_forces_are_all_sampled():
-    x = np.asarray(trace_of(4 * (D + 1)).steps.x)
+    x, _ = points_of(4 * (D + 1))
     assert np.all(np.sum(np.abs(np.diff(x, axis=0)) > 0, axis=1) == D)
 
 
@@ -111,10 +127,23 @@ def test_ask_and_tell_goes_the_way_of_minimize():
     np.testing.assert_array_equal(asked, seen.points)
 
 
-def test_values_alone_are_asked_one_at_a_time_and_those_of_differences_together():
+def test_every_particle_asks_for_one_value_at_a_time():
     bounds = (np.full(2, -5.0), np.full(2, 5.0))
-    alone, swarm = (shapeopt.Shape(bounds=bounds, budget=80, gradients=False, num_starts=n) for n in (1, 2))
-    assert len(alone.ask(9)) == 1 and len(swarm.ask(99)) == 2 * (1 + 2 * 2)
+    alone, several = (shapeopt.Shape(bounds=bounds, budget=80, gradients=False, num_starts=n) for n in (1, 3))
+    assert len(alone.ask(9)) == 1 and len(several.ask(99)) == 3
+
+
+def test_particles_with_values_alone_spend_the_budget_and_find_the_minimum():
+    seen = Counted(rippled)
+    result = shapeopt.minimize(seen, bounds=(np.full(2, -5.0), np.full(2, 5.0)), budget=900, num_starts=3)
+    assert len(seen.points) == result.nfev == 900 and result.njev == 0 and result.fun < 1e-6
+
+
+def test_every_particle_plans_with_its_share_of_the_budget():
+    problem = read_problem(X0, (LOWER, UPPER), np.random.default_rng(0))
+    for values_only, unit in ((True, D + 1), (False, 1)):
+        run = HostRun(Policy(), problem, 60, 0, num_starts=3, values_only=values_only)
+        assert [run._state(i).board.left for i in range(3)] == [60 / 3 / unit] * 3
 
 
 @pytest.mark.parametrize(("scheme", "cost"), [("2-point", 3), ("3-point", 5), ("cs", 3)])

@@ -1,0 +1,92 @@
+"""The two `ops` objects have the same methods and give the same answers."""
+
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from shapeopt.ops import HOST
+from shapeopt.ops.device import DEVICE
+
+ENGINES = pytest.mark.parametrize("ops", [HOST, DEVICE], ids=["host", "device"])
+
+
+def methods(ops: object) -> set[str]:
+    return {name for name, _ in inspect.getmembers(type(ops), callable) if not name.startswith("_")}
+
+
+def test_both_have_the_same_methods():
+    assert methods(HOST) == methods(DEVICE) and HOST.traced is False and DEVICE.traced is True
+
+
+@ENGINES
+def test_pick_takes_whole_structures(ops):
+    a, b = (ops.real(1.0), ops.xp.ones(2)), (ops.real(2.0), ops.xp.zeros(2))
+    for flag, wanted in ((True, a), (False, b)):
+        picked = ops.pick(ops.flag(flag), a, b)
+        assert float(picked[0]) == float(wanted[0])
+        np.testing.assert_array_equal(picked[1], wanted[1])
+
+
+@ENGINES
+def test_when_and_cond_change_only_where_the_flag_holds(ops):
+    for flag, wanted in ((True, 3.0), (False, 2.0)):
+        assert float(ops.when(ops.flag(flag), lambda x: x + 1.0, ops.real(2.0))) == wanted
+        assert float(ops.cond(ops.flag(flag), lambda: ops.real(3.0), lambda: ops.real(2.0))) == wanted
+
+
+@ENGINES
+@pytest.mark.parametrize("chosen", [0, 1, 2])
+def test_dispatch_changes_the_chosen_memory_alone(ops, chosen):
+    memories = tuple(ops.real(float(i)) for i in range(3))
+    work = lambda i: lambda memory, common: (memory + 10.0, common + memory + i)  # noqa: E731
+    after, common = ops.dispatch(ops.whole(chosen), work, memories, ops.real(0.5))
+    assert [float(m) for m in after] == [i + 10.0 * (i == chosen) for i in range(3)]
+    assert float(common) == 0.5 + 2 * chosen
+
+
+@ENGINES
+def test_loops_count_their_rounds(ops):
+    assert float(ops.loop(lambda x: x < 10.0, lambda x: x + 3.0, ops.real(0.0))) == 12.0
+    assert float(ops.repeat(4, lambda i, x: x + ops.real(i), ops.real(0.0))) == 6.0
+
+
+@ENGINES
+@pytest.mark.parametrize("rows", [3, 3000])
+def test_put_replaces_one_row(ops, rows):
+    table = ops.put(ops.xp.zeros((rows, 4)), ops.whole(2), ops.xp.arange(4.0))
+    wanted = np.zeros((rows, 4))
+    wanted[2] = np.arange(4.0)
+    np.testing.assert_array_equal(table, wanted)
+
+
+@ENGINES
+def test_a_singular_system_has_no_solution_and_raises_nothing(ops):
+    assert not np.isfinite(np.asarray(ops.solve(ops.xp.zeros((2, 2)), ops.xp.ones(2)))).any()
+
+
+@ENGINES
+def test_a_reading_is_finite_if_it_and_its_square_are(ops):
+    g, largest = ops.xp.asarray([1.0, 2.0]), 1e100
+    for f, force, wanted in ((1.0, g, True), (np.nan, g, False), (-np.inf, g, False), (1e120, g, False)):
+        assert bool(ops.finite(ops.real(f), force, largest)) is wanted
+    assert not ops.finite(ops.real(1.0), g * np.nan, largest) and not ops.finite(ops.real(1.0), g * 1e60, largest)
+
+
+def test_a_branch_that_no_lane_of_a_batch_takes_is_not_run():
+    """`when` is a loop of at most one round, so that a rare branch costs nothing in a batch."""
+    ran = []
+
+    def rare(x: jax.Array) -> jax.Array:
+        jax.debug.callback(lambda: ran.append(1))
+        return x + 1.0
+
+    batch = jax.jit(jax.vmap(lambda flag, x: DEVICE.when(flag, rare, x)))
+    jax.block_until_ready(batch(jnp.zeros(3, bool), jnp.zeros(3)))
+    jax.effects_barrier()
+    assert not ran
+    taken = batch(jnp.asarray([False, True, False]), jnp.zeros(3))
+    jax.effects_barrier()
+    assert ran and taken.tolist() == [0.0, 1.0, 0.0]
