@@ -142,7 +142,7 @@ class Device:
 
 def _select(flags: Any, a: Any, b: Any) -> Any:
     """As `jnp.where`, in as few operations as the shapes allow; Python numbers stay without a precision."""
-    dtype = jnp.result_type(a, b)
+    dtype: Any = jnp.result_type(a, b)
     if jax.typeof(a).weak_type and jax.typeof(b).weak_type and jnp.result_type(a) == jnp.result_type(b):
         dtype = None
     shape = jnp.broadcast_shapes(jnp.shape(a), jnp.shape(b))
