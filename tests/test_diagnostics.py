@@ -1,149 +1,64 @@
-"""Diagnostics: the passivity monitor, what switched-off ones leave in the compiled loop, and the log of events."""
+"""Diagnostics of a run: the log of events, what is told to a callback, and the account of the port."""
 
-import functools
 import itertools
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from optimizer_runs import rastrigin, wells
 
 import shapeopt
-from shapeopt import shape as shape_module
-from shapeopt.core import Box, Reading
+from shapeopt.core import Reading
 from shapeopt.core.problem import read_problem
-from shapeopt.oracles import ExactOracle
-from shapeopt.paper.dynamics import (
-    DiagonalMetric,
-    DissipationOperator,
-    PassivityMonitor,
-    PortAccount,
-    SkewOperator,
-    Structure,
-)
-from shapeopt.paper.weights import cast_policy
-from shapeopt.policy import UniversalPolicy, find_policy
-from shapeopt.rollout import rollout
-from shapeopt.run import Run
-from shapeopt.shape import ShapeOptimizer
+from shapeopt.engines.host import HostRun
+from shapeopt.optimizer import TACTICS, Policy
 
 START = np.array([3.3, -2.1])
+NAMES = {"start", *(tactic.name for tactic in TACTICS)}
 
 
-def skewed(x):
-    """Multimodal, not a sum over coordinates."""
-    return jnp.sum(x * x - 10.0 * jnp.cos(2.0 * jnp.pi * x) + 10.0) + 3.0 * x[0] * x[1]
-
-
-@pytest.fixture(scope="module")
-def ported():
-    """A policy whose port feeds in much more than is dissipated."""
-    with jax.enable_x64(True):
-        policy = cast_policy(UniversalPolicy.create(jax.random.key(0)), jnp.float64)
-        shake = lambda leaf: leaf + 0.3 * jax.random.normal(jax.random.key(leaf.size), leaf.shape, leaf.dtype)  # noqa: E731
-        return jax.tree.map(lambda leaf: shake(leaf) if isinstance(leaf, jax.Array) else leaf, policy)
-
-
-def minimise(policy, allowance=None, **settings):
-    return shapeopt.minimize(skewed, START, bounds=(-5, 5), policy=policy, port_allowance=allowance, **settings)
-
-
-def test_the_port_never_feeds_in_more_than_its_allowance(ported):
-    watched, held = minimise(ported, np.inf, budget=150), minimise(ported, 0.1, budget=150)
-    assert not watched.passivity.cut.size
-    assert np.any(watched.passivity.injected > 0.1 * watched.passivity.dissipated)
-    account = held.passivity
-    assert np.all(account.injected <= 0.1 * account.dissipated + 1e-9 * account.dissipated[-1])
-    assert 0 < account.cut.size < 150
-
-
-def test_a_cut_is_told_at_its_call_and_in_the_entry_of_its_stage(ported):
-    result = minimise(ported, 0.1, budget=150)
-    cut, calls = result.passivity.cut, result.trace.calls
-    assert np.all(result.energy.port_work[np.isin(calls, cut)] == 0.0)
-    begins = 0
-    for event in result.events:
-        assert event.cuts == np.sum((cut > begins) & (cut <= event.call))
-        begins = event.call
-    assert sum(event.cuts for event in result.events) == cut.size
-
-
-def test_an_allowance_that_is_never_reached_changes_nothing(ported):
-    plain, watched = minimise(ported, budget=60), minimise(ported, np.inf, budget=60)
-    assert plain.passivity is None
-    np.testing.assert_array_equal(plain.trace.value, watched.trace.value)
-
-
-def test_a_cut_leaves_the_damping_injection():
-    structure = ported_structure(u_shp=jnp.asarray([1.0, 2.0]), K_d=jnp.asarray(0.5))
-    account = PortAccount.blank(jnp.float64)
-    p = jnp.asarray([1.0, 1.0])
-    guarded, cut = PassivityMonitor(1.0).guard(account, structure, p, 0.05)
-    np.testing.assert_array_equal(guarded.port_input(p), [-0.5, -0.5])
-    assert cut
-    rich = account._replace(dissipated=jnp.asarray(0.05 * (3.0 - 1.0)))
-    assert not PassivityMonitor(1.0).guard(rich, structure, p, 0.05)[1]
-    assert PassivityMonitor(0.99).guard(rich, structure, p, 0.05)[1]
-
-
-def ported_structure(u_shp, K_d):
-    zero, d = jnp.zeros(()), u_shp.size
-    operators = SkewOperator.zero(d, u_shp.dtype), DissipationOperator.zero(d, u_shp.dtype)
-    return Structure(DiagonalMetric(jnp.ones(d)), *operators, zero, zero, zero, u_shp, K_d)
-
-
-@pytest.mark.parametrize("allowance", [-0.1, np.nan, "much"])
-def test_a_wrong_allowance_is_refused_by_name(allowance):
-    with pytest.raises(ValueError, match="port_allowance"):
-        minimise("universal", allowance, budget=5)
-
-
-def loop_of(optimizer):
-    """The whole loop as it goes to the compiler."""
-    box = Box.around(np.full(2, -5.0), np.full(2, 5.0))
-    go = functools.partial(rollout, optimizer, ExactOracle(skewed), box=box, budget=8)
-    jax.clear_caches()  # the printed names depend on what was traced before
-    return str(jax.make_jaxpr(lambda x, key: go(x0=x, key=key).best)(jnp.asarray(START), jax.random.key(0)))
-
-
-def test_diagnostics_that_are_off_leave_nothing_in_the_compiled_loop(monkeypatch):
-    policy = cast_policy(find_policy("universal"), jnp.float64)
-    bare = ShapeOptimizer(policy, record_energy=False)
-    off, on = loop_of(bare), loop_of(ShapeOptimizer(policy, monitor=PassivityMonitor(0.5), record_anchor=True))
-    box = Box.around(np.full(2, -5.0), np.full(2, 5.0))
-    state = jax.eval_shape(bare.init, jnp.asarray(START), box, 8, jax.random.key(0))
-    assert (state.pending, state.account) == (None, None) and state.info[3:] == (None,) * 4
-    for name in ("open_balance", "close_balance", "PortAccount", "PassivityMonitor"):
-        monkeypatch.delattr(shape_module, name)  # whoever needs one of them now fails
-    assert loop_of(bare) == off != on
-
-
-def stepped(policy, budget, num_starts=1):
-    """A run on the host, reading by reading: (calls, state of the policy before, and after)."""
-    run = Run(find_policy(policy), read_problem(START, (-5, 5), np.random.default_rng(0)), budget, 0, num_starts)
-    force = jax.jit(jax.value_and_grad(skewed))
+def stepped(fun, budget, num_starts=1):
+    """A run on the host, reading by reading: (calls, archive of basins before, and after)."""
+    run = HostRun(Policy(), read_problem(START, (-5, 5), np.random.default_rng(0)), budget, 0, num_starts)
     steps = []
     for call in range(1, budget + 1):
-        before = run.state.policy
-        run.tell(Reading(*map(np.asarray, force(run.x)), np.int32(1)), call)
-        steps.append((call, before, run.state.policy))
+        before = [np.copy(part) for part in run._state(0).board.basins]
+        f, g = fun(run.x)
+        run.tell(Reading(np.float64(f), g, np.int32(1)), call)
+        steps.append((call, before, [np.copy(part) for part in run._state(0).board.basins]))
     return run, steps
 
 
-def memory_of(policy_state):
-    return policy_state.archive, getattr(policy_state, "memory", None)
-
-
 def test_an_event_says_whether_memory_was_written():
-    run, steps = stepped("universal", 60)
-    changed = lambda a, b: not jax.tree.all(jax.tree.map(np.array_equal, memory_of(a), memory_of(b)))  # noqa: E731
+    run, steps = stepped(wells, 80)
+    changed = lambda a, b: any(not np.array_equal(x, y) for x, y in zip(a, b, strict=True))  # noqa: E731
     wrote = [call for call, before, after in steps if changed(before, after)]
     assert wrote == [event.call for event in run.new_events() if event.wrote]
     assert 3 < len(wrote) < len(run.log.entries)
 
 
-def test_a_swarm_s_events_name_their_particle():
-    run, _ = stepped("universal", 90, num_starts=3)
+def test_events_are_told_once_and_link_up():
+    run, _ = stepped(rastrigin, 120)
+    events = run.new_events()
+    assert run.new_events() == []
+    assert [event.stage for event in events] == list(range(len(events)))
+    assert all(event.before == last.value for last, event in itertools.pairwise(events))
+    assert events[0].before == run.record.column("value")[0]
+    record = dict(enumerate(run.record.column("value"), 1))
+    assert all(event.value == record[event.call] for event in events)
+
+
+def test_events_name_the_tactic_and_its_phase():
+    run, _ = stepped(rastrigin, 120)
+    events = run.new_events()
+    phases = {tactic.name: tactic.phases for tactic in run.optimizer.tactics}
+    assert events[0].tactic == "start" and all(event.phase in phases[event.tactic] for event in events)
+    assert {"start", "refine", "separable sum", "hop"} <= {event.tactic for event in events} <= NAMES
+    swept = next(event for event in events if event.tactic == "separable sum")
+    assert (swept.phase, swept.cause, swept.mode) == ("lowest", "done", "escape")
+
+
+def test_events_of_several_particles_name_them():
+    run, _ = stepped(wells, 120, num_starts=3)
     events = run.new_events()
     assert {event.particle for event in events} == {0, 1, 2}
     for particle in range(3):
@@ -154,16 +69,40 @@ def test_a_swarm_s_events_name_their_particle():
         assert all(event.before == last.value for last, event in itertools.pairwise(own))
 
 
-def test_a_callback_sees_every_event_as_it_happens():
+@pytest.mark.parametrize("jac", [True, None])
+def test_a_callback_sees_every_event_as_it_happens(jac):
     told = []
 
     def look(progress):
         assert all(event.call == progress.nfev for event in progress.events)
+        assert progress.tactic in NAMES
         told.extend(progress.events)
 
-    fun = lambda x: (float(x @ x + np.cos(9.0 * x).sum()), 2.0 * x - 9.0 * np.sin(9.0 * x))  # noqa: E731
-    result = shapeopt.minimize(fun, START, bounds=(-5, 5), budget=50, jac=True, callback=look)
-    assert len(told) > 5 and told == result.events[:-1]
-    seen = []
-    compiled = minimise("universal", budget=120, callback=lambda progress: seen.extend(progress.events))
-    assert seen == compiled.events[:-1]
+    fun = wells if jac else lambda x: wells(x)[0]
+    result = shapeopt.minimize(fun, START, bounds=(-5, 5), budget=80, jac=jac, callback=look)
+    assert len(told) > 2 and told == result.events[:-1]
+
+
+def test_the_trace_names_the_tactic_of_every_reading():
+    result = shapeopt.minimize(rastrigin, START, bounds=(-5, 5), budget=100, jac=True)
+    assert result.trace.tactic[0] == "start" and set(result.trace.tactic) <= NAMES
+    ends = {event.call: event.tactic for event in result.events}
+    assert all(result.trace.tactic[call - 1] == tactic for call, tactic in ends.items())
+
+
+def test_the_shipped_tactics_feed_nothing_in_through_the_port():
+    """So that no allowance is ever passed, and watching changes nothing."""
+    plain, watched = (
+        shapeopt.minimize(wells, START, bounds=(-5, 5), budget=100, jac=True, port_allowance=allowance)
+        for allowance in (None, 0.0)
+    )
+    assert plain.passivity is None and plain.trace.value.tobytes() == watched.trace.value.tobytes()
+    account = watched.passivity
+    assert account.allowance == 0.0 and not account.injected.any() and not account.cut.size
+    assert account.dissipated[-1] > 0 and np.all(np.diff(account.dissipated) >= 0)
+
+
+@pytest.mark.parametrize("allowance", [-0.1, np.nan, "much"])
+def test_a_wrong_allowance_is_refused_by_name(allowance):
+    with pytest.raises(ValueError, match="port_allowance"):
+        shapeopt.minimize(wells, START, bounds=(-5, 5), budget=5, jac=True, port_allowance=allowance)

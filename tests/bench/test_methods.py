@@ -13,10 +13,12 @@ from shapeopt.bench.methods import (
     find_method,
     list_methods,
 )
+from shapeopt.bench.sensing import ValueOnly
 from shapeopt.core.attribute import UnknownNameError, load_attribute
+from shapeopt.core.fingerprint import describe
+from shapeopt.engines.device import DeviceShape
+from shapeopt.optimizer import TACTICS, Policy
 from shapeopt.peers import PEERS, BasinHopping, Direct, available
-from shapeopt.policy.find import shipped
-from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import make_family
 
 CELL = Cell(make_family("ackley", 2), budget=4, tasks=1)
@@ -101,12 +103,14 @@ def test_a_peer_whose_package_is_missing_says_what_to_install(monkeypatch):
         find_method("mlsl")
 
 
-@pytest.mark.parametrize("name", shipped())
-def test_a_shipped_policy_is_shape_in_double_precision_without_its_ledger(name):
-    optimizer = find_method(name).optimizer(CELL)
-    assert isinstance(optimizer, ShapeOptimizer) and not optimizer.record_energy
-    assert optimizer.step.h == optimizer.policy.h
-    assert len(find_method(name).version(CELL)) == 64 and find_method("gd").version(CELL) == ""
+def test_the_shipped_policy_is_shape_on_the_device_and_reads_values_alone_where_the_cell_does():
+    method = find_method("universal")
+    assert method.optimizer(CELL) == DeviceShape(Policy())
+    values = Cell(make_family("ackley", 2), budget=4, tasks=1, sensing=ValueOnly())
+    assert method.optimizer(values) == DeviceShape(Policy(), values_only=True)
+    versions = {describe(Policy()), *(describe(Policy().without(tactic.name)) for tactic in TACTICS)}
+    assert method.version(CELL) == describe(Policy()) and len(versions) == 1 + len(TACTICS)
+    assert find_method("gd").version(CELL) == ""
 
 
 @pytest.mark.parametrize(("name", "rate"), [("Rated", 0.5), ("made", 0.25), ("by_cell", CELL.budget)])

@@ -168,7 +168,7 @@ def test_a_file_larger_than_the_run_could_have_made_is_refused_unread(tmp_path):
         ({"seed": 1}, "seed is 0 there and 1 here"),
         ({"budget": 31}, "budget is 30 there and 31 here"),
         ({"bounds": (-6, 6)}, "bounds"),
-        ({"policy": Policy().without("hop")}, "policy"),
+        ({"policy": Policy().without("pair model")}, "policy"),
         ({"on_error": "skip"}, "on_error"),
         ({"noise": 0.1}, "noise"),
         ({"num_starts": 2}, "num_starts"),

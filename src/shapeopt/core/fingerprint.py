@@ -49,8 +49,9 @@ def describe(thing: Any) -> str:
 
 
 def _contents(thing: Any) -> Iterator[Any]:
-    """Numbers, arrays and words in the fields of a dataclass (which every Equinox module is), wherever in them."""
+    """The names of dataclasses (which every Equinox module is), and numbers, arrays and words in their fields."""
     if dataclasses.is_dataclass(thing):
+        yield type(thing).__qualname__
         for field in dataclasses.fields(thing):
             yield field.name
             yield from _contents(getattr(thing, field.name))
