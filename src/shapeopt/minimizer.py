@@ -14,13 +14,15 @@ from .core.fingerprint import describe, digest, environment
 from .core.problem import read_problem
 from .core.result import Result
 from .engines.host import HostRun
-from .objective import host_oracle, vectorised_rows
+from .objective import host_oracle, traceable_oracle, vectorised_rows
 from .optimizer import Policy
 from .oracles import FiniteDifferences, HostOracle, Journal, JournalError, Rows, fetch_round
 from .policies import find_policy
 from .workers.timed import TimedFunction
 
 Callback = Callable[[Result], Any]
+
+DEVICE_STARTS = 64  # from which on the starts of an objective that computes with JAX are compiled into one program
 
 
 def minimize(
@@ -57,7 +59,9 @@ def minimize(
             "2-point", "3-point" or "cs": finite differences as SciPy names them, each value a call.
         noise: standard deviation of the gradient's noise; None lets the readings tell.
         policy: a name, or a `shapeopt.Policy`: a tuple of tactics and a planner.
-        num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0.
+        num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0. From 64
+            on, those of an objective that computes with JAX are compiled into one program, unless a callback or a
+            journal wants every call.
         batched: `fun` (and `jac`) answer many points at once: they get (n, d) and return n values (or n gradients).
             Each point is a call. The starts, and the probes around several of them where there are no gradients, come
             together; it goes with no `call_timeout`.
@@ -203,6 +207,10 @@ def _drive(
         pair = traced_pair(fun, jac, run.problem.layout, run.x.dtype)
         if _attempt(lambda: host.read_traced(run.x, pair), host, on_error):
             rows = []
+            if run.particles >= DEVICE_STARTS and callback is None and host.journal is None:
+                run.saw(host.best_x, host.best_value, host.calls)
+                run.read_batch(traceable_oracle(fun, jac, run.problem.layout))
+                return Status.BUDGET_SPENT
     return _step(run, host, callback, on_error, rows)
 
 
