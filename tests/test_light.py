@@ -23,8 +23,9 @@ LIGHT = {
     "adapters": "command constraints flight hopping lagrangian nevergrad optuna scipy scipy_forms torch",
     "report": "folder rivals run_page saved scenes view words",
     "plots": "energy style",
-    "cli": "bench bench_tables completion demo environment errors figures interrupt listing minimize objective "
-    "progress record report summary theory train train_progress",
+    "terminal": "environment errors interrupt progress record",
+    "paper.commands": "figures theory train train_progress",
+    "cli": "bench bench_tables completion demo listing minimize objective report summary",
 }
 NEEDED = {"nevergrad": "nevergrad", "optuna": "optuna", "torch": "torch", "energy": "matplotlib", "style": "matplotlib"}
 
