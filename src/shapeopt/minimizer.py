@@ -16,7 +16,7 @@ from .core.result import Result
 from .engines.host import HostRun
 from .objective import host_oracle, traceable_oracle, vectorised_rows
 from .optimizer import Policy
-from .oracles import FiniteDifferences, HostOracle, Journal, JournalError, Rows, fetch_round
+from .oracles import HostOracle, Journal, JournalError, Rows, fetch_round
 from .policies import find_policy
 from .workers.timed import TimedFunction
 
@@ -63,8 +63,7 @@ def minimize(
             on, those of an objective that computes with JAX are compiled into one program, unless a callback or a
             journal wants every call.
         batched: `fun` (and `jac`) answer many points at once: they get (n, d) and return n values (or n gradients).
-            Each point is a call. The starts, and the probes around several of them where there are no gradients, come
-            together; it goes with no `call_timeout`.
+            Each point is a call. The next points of all starts come together; it goes with no `call_timeout`.
         port_allowance: how much energy a policy's port may feed in, as a multiple of what was dissipated so far; an
             input that would pass it is cut. None: nobody watches; infinity: watched, and never cut.
         seed: all randomness follows from it.
@@ -216,10 +215,8 @@ def _drive(
 
 def _step(run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]) -> Status:
     """A host objective: one reading a time; a vectorised one is asked for a whole round before."""
-    asked_for = host.jac is not None or isinstance(host.differences, FiniteDifferences)  # a gradient, by the user
-    if not asked_for:
+    if host.alone:
         run.start(values_only=True)
-        host.read_alone()
     read = host.read if on_error == "raise" else lambda x: _attempt(lambda: host.read(x), host, on_error)
     while host.fits(run.x):
         if rows and len(run.round) == run.particles:

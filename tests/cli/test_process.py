@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shapeopt.cli.environment import cache_folder, keep_compiled_code
+from shapeopt.terminal.environment import cache_folder, keep_compiled_code
 
 COMMAND = [sys.executable, "-m", "shapeopt.cli"]
 HELP_SECONDS = 1.5  # measured 0.55 to 0.78 s on a machine with four times its load (0.27 s of CPU); the aim is 0.7 s
