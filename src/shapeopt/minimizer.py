@@ -14,7 +14,7 @@ from .core.fingerprint import describe, digest, environment
 from .core.problem import read_problem
 from .core.result import Result
 from .engines.host import HostRun
-from .objective import host_oracle, traceable_oracle, vectorised_rows
+from .objective import host_oracle, vectorised_rows
 from .optimizer import Policy
 from .oracles import HostOracle, Journal, JournalError, Rows, fetch_round
 from .policies import find_policy
@@ -201,14 +201,14 @@ def _drive(
     """Learn from the first reading whether the objective computes with JAX, and has gradients thereby; then read on."""
     called = isinstance(host.fun, TimedFunction) or isinstance(jac, str)  # with NumPy arrays, and never compiled
     if not called and _attempt(lambda: host.first_reading(run.x), host, on_error):
-        from .oracles import traced_pair
+        from .oracles.traced import traceable_pair, traced_pair
 
         pair = traced_pair(fun, jac, run.problem.layout, run.x.dtype)
         if _attempt(lambda: host.read_traced(run.x, pair), host, on_error):
             rows = []
             if run.particles >= DEVICE_STARTS and callback is None and host.journal is None:
                 run.saw(host.best_x, host.best_value, host.calls)
-                run.read_batch(traceable_oracle(fun, jac, run.problem.layout))
+                run.read_batch(traceable_pair(fun, jac, run.problem.layout))
                 return Status.BUDGET_SPENT
     return _step(run, host, callback, on_error, rows)
 

@@ -9,7 +9,6 @@ from .workers.timed import TimedFunction, ValueAndGradient
 
 if TYPE_CHECKING:
     from .engines.host import HostRun
-    from .oracles import AbstractOracle
 
 
 def vectorised_rows(fun: Any, jac: Any, layout: Layout, call_timeout: float | None) -> list[Rows]:
@@ -39,12 +38,3 @@ def host_oracle(fun: Any, jac: Any, problem: Problem, run: "HostRun", call_timeo
         both = fun if jac is None or jac is True else ValueAndGradient(fun, jac)
         fun, jac = TimedFunction(both, call_timeout), None if jac is None else True
     return HostOracle(fun, problem.x0, jac, differences=scheme, limit=run.budget)
-
-
-def traceable_oracle(fun: Any, jac: Any, layout: Layout) -> "AbstractOracle":
-    """The oracle of an objective that computes with JAX and can be traced, for the device engine."""
-    from .oracles import AdjointOracle, ExactOracle
-
-    if jac is None:
-        return ExactOracle(Flat(fun, layout))
-    return AdjointOracle(FlatPair(fun, None if jac is True else jac, layout))

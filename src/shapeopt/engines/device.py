@@ -1,5 +1,6 @@
 """The device engine: the same optimizer, traced by JAX, under the contract that `rollout` compiles and batches."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -11,7 +12,6 @@ from ..core import AbstractOptimizer, Box, Reading, compiler_options
 from ..core.board import UNKNOWN, Basins, Spec
 from ..ops.device import DEVICE
 from ..optimizer import Info, Optimizer, Policy, State
-from ..oracles import AbstractOracle
 from ..values_only import ValueReadings, ValueState
 
 
@@ -72,23 +72,24 @@ class Batch(NamedTuple):
     basins: Basins
 
 
-def run_batch(optimizer: Optimizer, starts: list[State], box: Box, oracle: AbstractOracle, rounds: int) -> Batch:
+def run_batch(
+    optimizer: Optimizer, starts: list[State], box: Box, pair: Callable[[Any], tuple[Any, Any]], rounds: int
+) -> Batch:
     """All starts for so many readings each, as one compiled program.
 
     Arguments:
         optimizer: the one that made the host states `starts`.
         box: maps internal coordinates to the user's.
-        oracle: what each reading asks.
+        pair: x -> (value, gradient), traceable.
         rounds: readings of each start.
     """
 
     def read(state: State, _: None) -> tuple[State, tuple[Any, Any, Info]]:
-        value, force = oracle.measure(box.outward(state.q), key)
+        value, force = pair(box.outward(state.q))
         state = optimizer.tell(DEVICE, state, value, force * box.scale, 1.0)
         return state, (value, box.outward(state.q), state.info)
 
     with jax.enable_x64(optimizer.spec.dtype == np.float64):
-        key = jax.random.key(0)  # unused: readings of a user's function have no noise of their own
         box = Box(*(jnp.asarray(side) for side in box))
         stacked = jax.tree.map(lambda *leaves: _on_device(np.stack(leaves), optimizer.spec.dtype), *starts)
         run = jax.jit(

@@ -1,6 +1,7 @@
 """The host engine: a run stepped from Python in NumPy, with nothing compiled; state, best point and record."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,14 +177,15 @@ class HostRun:
             self._next[i] = self._ask(i)
         return int(info.tactic), int(info.phase), int(info.cause), info.ledger
 
-    def read_batch(self, oracle: Any) -> None:
-        """Spend what is left of the budget on the device engine, all starts at once; `oracle` is traceable."""
+    def read_batch(self, pair: Callable[[Any], tuple[Any, Any]]) -> None:
+        """Spend what is left of the budget on the device engine, all starts at once; `pair`, x -> (value, gradient), is
+        traceable."""
         from .device import run_batch
 
         rounds = self.left // self.particles
         if rounds < 1:
             return
-        batch = run_batch(self.optimizer, self._states, self.box, oracle, rounds)
+        batch = run_batch(self.optimizer, self._states, self.box, pair, rounds)
         spent, self.gradients = self.calls, rounds * self.particles
         values = batch.value.reshape(-1).astype(float)
         places = batch.next_x.reshape(len(values), -1)
