@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "docs" / "examples").glob("*.py")])
-LONG = {"train_own_family"}  # in a tiny form in tests/training
+LONG = {"train_own_family"}  # in a tiny form in tests/paper/training
 
 
 @pytest.mark.parametrize("path", [path for path in EXAMPLES if path.stem not in LONG], ids=lambda path: path.stem)

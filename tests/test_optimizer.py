@@ -35,8 +35,15 @@ def test_a_factor_and_a_moderate_constant_change_no_decision(name):
     fun, a, b = FUNCTIONS[name], 4.0, 2.0
     plain = run_on_host(fun, START)
     other = run_on_host(lambda x: (a * fun(x)[0] + b, a * fun(x)[1]), START)
-    same_decisions(plain, other)
-    np.testing.assert_allclose(other.x, plain.x, atol=1e-6)
+    calls = first_bottom(plain, other)  # where it ends depends on the round-off of the values
+    assert calls > 10
+    same_decisions(plain, other, calls)
+    np.testing.assert_allclose(other.x[:calls], plain.x[:calls], atol=1e-6)
+
+
+def first_bottom(*runs):
+    """Readings before one of the runs is at the bottom of its first basin."""
+    return min(next((i for i, (*_, cause) in enumerate(run.decisions) if cause == "converged"), CALLS) for run in runs)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

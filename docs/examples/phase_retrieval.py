@@ -23,7 +23,7 @@ bounds = (task.box.lower, task.box.upper)
 # %%
 hurried = shapeopt.minimize(task, start, bounds=bounds, budget=48)
 universal = shapeopt.minimize(task, start, bounds=bounds, budget=500)
-fitted = shapeopt.minimize(task, start, bounds=bounds, budget=48, policy="paper-phase_retrieval-8")
+fitted = shapeopt.paper.minimize(task, start, bounds=bounds, budget=48, policy="paper-phase_retrieval-8")
 for name, result in (("universal", hurried), ("trained", fitted), ("universal", universal)):
     print(f"{name}, {result.nfev} calls: misfit {result.fun:.1e}, distance up to sign {task.distance(result.x):.1e}")
 

@@ -23,7 +23,7 @@ _HOMES = {
     "minimize": ".minimizer",
     "scipy_method": ".adapters.scipy",
 }
-_MODULES = ("nevergrad", "optax", "optuna", "torch")  # each needs the package of its name
+_MODULES = ("nevergrad", "optax", "optuna", "paper", "torch")  # but for the paper's, each needs the package of its name
 
 
 def __getattr__(name: str) -> Any:

@@ -55,6 +55,7 @@ SAME_VALUE = 1e-6  # difference of two bottoms, as a share of the spread, that s
 SMALL_DESCENT = 0.5  # descent into a basin that is not the base's, where the box is 10 wide, below which it is small;
 SMALL_DESCENT_SHORT, SHORT_RUN = 1.5, 2.0  # the same in runs of less readings a dimension than these
 MOST_ROUNDS = 4  # choices at one reading
+CLOCK, PREEMPTED, REVISIT = int(Cause.CLOCK), int(Cause.PREEMPTED), int(Cause.REVISIT)
 
 TACTICS: tuple[AbstractTactic, ...] = (
     PairModel(),
@@ -86,11 +87,15 @@ class State(NamedTuple):
     phase: Any
     age: Any  # readings of this stage
     horizon: Any
+    spent: Any  # calls so far
     board: Board
     memories: tuple[Any, ...]
     line: Line
     live: Any  # whether the last reading was finite, so that the line has a beginning
     info: Info
+
+
+Stage = tuple[Any, Any, Board, tuple[Any, ...]]  # the active tactic, its horizon, the board, all memories
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,7 @@ class Optimizer:
         self._sampling = next((i for i, t in enumerate(self.tactics) if isinstance(t, Sample)), None)
         self._interruptible = tuple(t.interruptible for t in self.tactics)
         self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
+        self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches)
         self._sweeps = tuple(isinstance(t, SeparableSum | TurnedAxes) for t in self.tactics)
         self._largest = float(np.finfo(spec.dtype).max) ** 0.5 / 64.0  # beyond it a square overflows
 
@@ -152,6 +158,7 @@ class Optimizer:
             lower=lower,
             upper=upper,
             key=key,
+            budget=real(budget),
             unit=real(unit),
             readings=real(budget / unit),
             left=real(budget / unit),
@@ -188,7 +195,7 @@ class Optimizer:
         ledger = (zero,) * 7
         info = Info(active, phase, whole, ledger)
         line = no_line(ops, dtype)
-        return State(q, xp.zeros(d, dtype), active, phase, whole, real(INF), board, memories, line, no, info)
+        return State(q, xp.zeros(d, dtype), active, phase, whole, real(INF), zero, board, memories, line, no, info)
 
     # ------------------------------------------------------------------------------------------------ tell
 
@@ -198,41 +205,60 @@ class Optimizer:
         ledger = close(ops, state.line, f, finite & state.live)
         f, g = ops.cond(finite, lambda: (f, g), lambda: (ops.real(INF, self.spec.dtype), ops.xp.zeros_like(state.p)))
         plant = Plant(state.q, state.p, f, g, finite)
-        board = self._read(ops, state, plant, cost)
+        board, spent = self._noisy_base(ops, state, plant), state.spent + cost
         memories, urgent = self._watched(ops, state.memories, board, plant)
         age = state.age + 1
         memories, cause = ops.dispatch(state.active, self._observer(ops, board, plant), memories, ops.whole(0))
         may = _of(ops, state.active, self._interruptible)
         clock = may & (cause == 0) & (ops.real(age, self.spec.dtype) >= state.horizon)
-        cause = ops.pick(clock, ops.whole(int(Cause.CLOCK)), cause)
-        cause = ops.pick(may & (cause == 0) & urgent, ops.whole(int(Cause.PREEMPTED)), cause)
-        blank = (state.q, state.p, state.line)
-        held = (cause, state.active, state.horizon, board, memories, blank, cause, ops.whole(0))
-        held = self._rounds(ops, held, plant, state.line.kinetic)
-        _, active, horizon, board, memories, moved, first, _ = held
+        cause = ops.pick(clock, CLOCK, cause)
+        cause = ops.whole(ops.pick(may & (cause == 0) & urgent, PREEMPTED, cause))
+        stage = state.active, state.horizon, board, memories
+        rounds = self._rounds if ops.traced else self._host_rounds
+        stage, moved, first = rounds(ops, cause, stage, state, plant, spent)
+        active, horizon, board, memories = stage
         q, p, line = moved
         info = Info(state.active, state.phase, first, ledger)
         phase = self._phase(ops, active, memories)
         age = ops.pick(first == 0, age, ops.whole(0))
-        return State(q, p, active, phase, age, horizon, board, memories, line, finite, info)
+        return State(q, p, active, phase, age, horizon, spent, board, memories, line, finite, info)
 
-    def _rounds(self, ops: Any, held: tuple, plant: Plant, kinetic: Any) -> tuple:
-        """Choose, where a stage has ended, and propose; again where the proposal ends the stage."""
+    def _rounds(
+        self, ops: Any, cause: Any, stage: Stage, state: State, plant: Plant, spent: Any
+    ) -> tuple[Stage, Any, Any]:
+        """Choose, where a stage has ended, and propose; again where the proposal ends the stage. With the stage and the
+        move comes why the stage of the reading ended, if it did."""
 
         def once(held: tuple) -> tuple:
-            cause, active, horizon, board, memories, moved, first, rounds = held
-            ended = cause != 0
-            active, horizon, board, memories = ops.when(
-                ended,
-                lambda old: self._next_stage(ops, old, cause, plant),
-                (active, horizon, board, memories),
-            )
-            proposer = self._proposer(ops, board, plant, kinetic)
+            cause, stage, moved, first, rounds = held
+            stage = ops.when(cause != 0, lambda old: self._next_stage(ops, old, cause, plant, spent), stage)
+            active, horizon, board, memories = stage
+            proposer = self._proposer(ops, board, plant, state.line.kinetic)
             memories, (moved, cause) = ops.dispatch(active, proposer, memories, (moved, ops.whole(0)))
             first = ops.pick((rounds == 0) & (first == 0), cause, first)
-            return cause, active, horizon, board, memories, moved, first, rounds + 1
+            return cause, (active, horizon, board, memories), moved, first, rounds + 1
 
-        return ops.loop(lambda held: (held[-1] == 0) | ((held[0] != 0) & (held[-1] < MOST_ROUNDS)), once, held)
+        again = lambda held: (held[-1] == 0) | ((held[0] != 0) & (held[-1] < MOST_ROUNDS))  # noqa: E731
+        held = (cause, stage, (state.q, state.p, state.line), cause, ops.whole(0))
+        _, stage, moved, first, _ = ops.loop(again, once, held)
+        return stage, moved, first
+
+    def _host_rounds(
+        self, ops: Any, cause: int, stage: Stage, state: State, plant: Plant, spent: Any
+    ) -> tuple[Stage, Any, int]:
+        """`_rounds` in plain Python, which the host takes at every reading."""
+        first, kinetic = cause, state.line.kinetic
+        for number in range(MOST_ROUNDS):
+            if cause:
+                stage = self._next_stage(ops, stage, cause, plant, spent)
+            active, horizon, board, memories = stage
+            make = lambda move, board=board: step(ops, plant, move, board, kinetic)  # noqa: E731
+            memory, moved, cause = self.tactics[active].propose(ops, memories[active], board, plant, make)
+            stage = active, horizon, board, (*memories[:active], memory, *memories[active + 1 :])
+            first = first or (cause if number == 0 else 0)
+            if not cause:
+                break
+        return stage, moved, first
 
     def _observer(self, ops: Any, board: Board, plant: Plant) -> Any:
         return lambda i: lambda memory, _: self.tactics[i].observe(ops, memory, board, plant)
@@ -251,9 +277,9 @@ class Optimizer:
 
     def _watched(self, ops: Any, memories: tuple, board: Board, plant: Plant) -> tuple[tuple, Any]:
         urgent = ops.flag(False)
-        for i, tactic in enumerate(self.tactics):
-            if tactic.watches and memories[i] is not None:
-                memory, calls = tactic.watch(ops, memories[i], board, plant)
+        for i in self._watchers:
+            if memories[i] is not None:
+                memory, calls = self.tactics[i].watch(ops, memories[i], board, plant)
                 memories, urgent = (*memories[:i], memory, *memories[i + 1 :]), urgent | calls
         return memories, urgent
 
@@ -268,32 +294,25 @@ class Optimizer:
 
     # ----------------------------------------------------------------------------------------------- stages
 
-    def _read(self, ops: Any, state: State, plant: Plant, cost: Any) -> Board:
-        """The board after a reading. With noise any better point of a basin stage is the base."""
+    def _noisy_base(self, ops: Any, state: State, plant: Plant) -> Board:
+        """The board after a reading: with noise any better point of a basin stage is the base."""
         board = state.board
-        if not self.spec.values_only:  # the first reading shows what one costs
-            first = state.active == 0
-            readings = ops.pick(first, board.readings / cost, board.readings)
-            board = board._replace(
-                unit=ops.pick(first, cost, board.unit),
-                readings=readings,
-                left=ops.pick(first, readings, board.left),
-            )
-        board = board._replace(left=board.left - cost / board.unit)
-        noisy = is_noisy(ops, board) & (plant.f < board.base_f) & _of(ops, state.active, self._basins)
+        if not ops.traced and not board.noise_std > 0:
+            return board
+        lower = is_noisy(ops, board) & (plant.f < board.base_f) & _of(ops, state.active, self._basins)
         return ops.cond(
-            noisy,
+            lower,
             lambda: board._replace(base=plant.q, base_f=plant.f, base_g=plant.g),
             lambda: board,
         )
 
-    def _next_stage(self, ops: Any, stage: tuple[Any, Any, Board, tuple], cause: Any, plant: Plant) -> tuple:
+    def _next_stage(self, ops: Any, stage: Stage, cause: Any, plant: Plant, spent: Any) -> Stage:
         """The stage after one that ended: evidence to the board, the planner's choice, its opening."""
         active, _, board, memories = stage
         gatherer = lambda i: lambda memory, _: (memory, self.tactics[i].evidence(ops, memory, board, plant))  # noqa: E731
         blank = self.tactics[0].evidence(ops, None, board, plant)
         memories, evidence = ops.dispatch(active, gatherer, memories, blank)
-        board = self._learn(ops, board, evidence, active, cause, plant)
+        board = self._learn(ops, board, evidence, active, cause, plant, spent)
         offers = tuple(
             None if memory is None else tactic.offer(ops, memory, board)
             for tactic, memory in zip(self.tactics, memories, strict=True)
@@ -311,17 +330,19 @@ class Optimizer:
         d, dtype = self.spec.dimension, self.spec.dtype
 
         def draw() -> Draws:
-            u = uniform(ops, board.key, board.stages, 3 * d + 3, dtype)
-            return Draws(u[: d + 3], to_normal(ops, u[d + 3 :]))
+            u = uniform(ops, board.key, board.stages, 3 * d + 2, dtype)
+            return Draws(u[: d + 2], to_normal(ops, u[d + 2 :]))
 
         if not ops.traced:
             return draw
         drawn = draw()
         return lambda: drawn
 
-    def _learn(self, ops: Any, board: Board, evidence: Evidence, active: Any, cause: Any, plant: Plant) -> Board:
+    def _learn(
+        self, ops: Any, board: Board, evidence: Evidence, active: Any, cause: Any, plant: Plant, spent: Any
+    ) -> Board:
         """The board after a stage; one rule a field. A basin that was only interrupted is not scored yet."""
-        paused = (cause == int(Cause.CLOCK)) & _of(ops, active, self._interruptible)
+        paused = (cause == CLOCK) & _of(ops, active, self._interruptible)
         scored = evidence.basin & ops.no(paused)
         board = ops.when(scored, lambda old: self._score(ops, old, evidence, cause), board)
         rebase = evidence.rebase & (evidence.f <= board.base_f) & (evidence.f < INF)
@@ -330,9 +351,11 @@ class Optimizer:
         structure = ops.pick(evidence.structure == UNTESTED, board.structure, evidence.structure)
         if self.spec.dimension < 2:
             structure = ops.pick(structure == UNTESTED, ops.whole(PAIR_SUM), structure)
-        readings = board.readings
+        unit = board.unit if self.spec.values_only else ops.pick(active == 0, spent, board.unit)
+        left = (board.budget - spent) / unit
+        readings = ops.pick(active == 0, board.budget / unit, board.readings)
         if self.spec.values_only and self._sampling is not None:  # the run proper begins after the opening
-            readings = ops.pick((active == self._sampling) & ops.no(board.base_f < INF), board.left, readings)
+            readings = ops.pick((active == self._sampling) & ops.no(board.base_f < INF), left, readings)
         return board._replace(
             base=ops.pick(rebase, evidence.q, board.base),
             base_f=ops.pick(rebase, evidence.f, board.base_f),
@@ -346,7 +369,9 @@ class Optimizer:
             predicted=ops.pick(news, evidence.predicted, board.predicted),
             noise_std=ops.pick(evidence.noise_std >= 0, evidence.noise_std, board.noise_std),
             structure=structure,
+            unit=unit,
             readings=readings,
+            left=left,
             last=active,
             cause=cause,
         )
@@ -359,7 +384,7 @@ class Optimizer:
         fall = board.left_f - ops.min(f, board.base_f)
         better = fall > unseen
         there = later & ops.no(noisy) & (ops.norm(evidence.q - board.base) < SAME_BASIN * d**0.5)
-        elsewhere = ops.no(there) & (cause != int(Cause.REVISIT)) & (f < INF)
+        elsewhere = ops.no(there) & (cause != REVISIT) & (f < INF)
         gain = ops.pick(better, fall, ops.pick(later, abs(f - board.base_f), INF))
         told = (gain < INF) & (gain > unseen + SAME_VALUE * board.spread)
         spread = ops.pick(told, ops.pick(board.spread > 0, board.spread**0.8 * abs(gain) ** 0.2, gain), board.spread)

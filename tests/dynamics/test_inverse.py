@@ -32,7 +32,7 @@ def filled(pairs, capacity, d, dtype=np.float64, ops=HOST):
     held = Limited.blank(ops, capacity, d, dtype)
     for s, y in pairs:
         s, y = ops.xp.asarray(s.astype(dtype)), ops.xp.asarray(y.astype(dtype))
-        held = held.add(ops, s, y, s @ y, (s @ y) / (y @ y))
+        held = held.add(ops, s, y, s @ y)
     return held
 
 
@@ -60,7 +60,7 @@ def test_pairs_before_a_reset_have_no_effect():
     held, v = filled(random_pairs(2, 6, 3), 4, 6).reset(HOST), np.arange(6.0)
     np.testing.assert_allclose(held.solve(HOST, v, 0.7), 0.7 * v)
     s, y = 2.0 * np.ones(6), np.ones(6)
-    after = held.add(HOST, s, y, s @ y, 2.0)
+    after = held.add(HOST, s, y, s @ y)
     np.testing.assert_allclose(after.solve(HOST, v, 0.7), dense_inverse([(s, y)], 0.7, 6) @ v)
 
 

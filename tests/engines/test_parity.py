@@ -202,11 +202,14 @@ def test_a_tactic_without_a_use_has_no_memory_and_no_offer(d):
     """Where a tactic can't run it is left out of the program, and no run opens it."""
     optimizer = Optimizer(Policy(), Spec(d))
     unused = {t.name for t in optimizer.tactics if t.blank(HOST, Spec(d)) is None}
-    assert unused == {
-        1: {"pair model", "separable sum", "turned axes", "sample"},
-        2: {"pair model", "turned axes", "sample"},
-        SMALL: {"pair model", "sample"},
-        ALL: set(),
-    }[d]
+    assert (
+        unused
+        == {
+            1: {"pair model", "separable sum", "turned axes", "sample"},
+            2: {"pair model", "turned axes", "sample"},
+            SMALL: {"pair model", "sample"},
+            ALL: set(),
+        }[d]
+    )
     made = run_on_host(wells, np.full(d, 2.0), 60)
     assert not unused & set(made.tactics)

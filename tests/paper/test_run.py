@@ -1,15 +1,17 @@
 """`paper.minimize`: precision, budget and bounds, the energy ledger, the passivity monitor, events and stages."""
 
 import functools
+import itertools
 from dataclasses import replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from shapeopt import paper
-from shapeopt.core import Box
+from shapeopt.core import Box, Mode
 from shapeopt.oracles import ExactOracle
 from shapeopt.paper import optimizer as optimizer_module
 from shapeopt.paper.dynamics import PassivityMonitor
@@ -60,6 +62,33 @@ def test_events_tell_stage_by_stage_and_end_with_the_budget(whole):
     assert {event.mode for event in whole.events} <= {"settle", "refine", "escape"}
     for event in whole.events[:-1]:
         assert event.wrote == (event.mode == "escape" or event.cause != "clock")  # eq. dp_event_indicator
+
+
+def test_events_link_up_and_tell_the_values_of_the_trace(whole):
+    events, value = whole.events, dict(zip(whole.trace.calls.tolist(), whole.trace.value, strict=True))
+    assert all(event.before == last.value for last, event in itertools.pairwise(events))
+    assert events[0].before == whole.trace.value[0]
+    assert all(event.value == value[event.call] for event in events)
+    for event in events[:-1]:
+        np.testing.assert_array_equal(whole.trace.x[event.call], event.next_x)
+
+
+def test_an_event_says_whether_memory_was_written():
+    policy = paper.load_policy("paper-ackley-2")
+    biases = lambda p: p.planner.network.layers[-1].bias  # noqa: E731
+    policy = cast_policy(policy, jnp.float64)
+    policy = eqx.tree_at(biases, policy, biases(policy).at[policy.planner.d + Mode.ESCAPE].add(100.0))  # escapes alone
+    optimizer, oracle = ShapeOptimizer(policy), ExactOracle(skewed)
+    state = optimizer.init(jnp.asarray(START), Box.around(*BOUNDS, START), 60, jax.random.split(jax.random.key(0))[0])
+    ledger, tell, wrote = oracle.init(jax.random.key(0)), eqx.filter_jit(optimizer.tell), []
+    for call in range(1, 61):
+        before = state.policy
+        ledger, reading = oracle.read(ledger, optimizer.ask(state))
+        state = tell(state, reading)
+        kept = [(p.archive, p.memory) for p in (before, state.policy)]
+        wrote += [] if jax.tree.all(jax.tree.map(np.array_equal, *kept)) else [call]
+    events = minimise(policy, budget=60).events
+    assert wrote == [event.call for event in events if event.wrote] and 3 < len(wrote) < len(events)
 
 
 def test_stages_are_kept_only_where_asked_for_and_have_the_anchor_of_their_event(whole):

@@ -47,7 +47,7 @@ def shape(
     if not isinstance(budget, int | np.integer) or isinstance(budget, bool) or budget < 1:
         raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
     optimizer = DeviceShape(*noise_settings(find_policy(policy), noise))
-    key = jax.random.wrap_key_data(seed_words(seed, 0), impl="threefry2x32")  # as `minimize` has it
+    key = jax.random.wrap_key_data(jnp.asarray(seed_words(seed, 0)), impl="threefry2x32")  # as `minimize` has it
 
     def init(params: PyTree) -> ShapeOptaxState:
         x = _flat(params)

@@ -12,8 +12,9 @@ import numpy as np
 
 UNKNOWN = -1.0  # noise_std before it was measured
 
-# What is known of f as a sum: of functions of one coordinate each, of turned ones, or of pairs of bodies.
-UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM = range(5)
+# What is known of f as a sum: of functions of one coordinate each, of turned ones, or of pairs of bodies; SWEPT: a sum
+# whose sweeps no longer pay.
+UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM, SWEPT = range(6)
 
 
 # What became of a basin: it is not lower than the best one; it is; it is the best one again.
@@ -57,6 +58,7 @@ class Board(NamedTuple):
     lower: Any
     upper: Any
     key: Any
+    budget: Any  # calls of the run
     unit: Any  # calls of a reading that brings a force, as the first one shows
     readings: Any  # of the whole run, a real number
     left: Any  # of them, not spent yet
@@ -76,7 +78,7 @@ class Board(NamedTuple):
     mismatch: Any  # how far changes of f in the last basin were from the work of the force: 0 without noise
     predicted: Any  # decrease that was still predicted there when its stage ended
     noise_std: Any  # of a force's coordinate; negative while it is not known
-    structure: Any  # one of UNTESTED, COUPLED, SUM, TURNED_SUM and PAIR_SUM
+    structure: Any  # one of UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM and SWEPT
     small_basins: Any  # whether a basin was met that is small for the box
     reach: Any  # half-width of the box in which coordinates without bounds are searched
     last: Any  # index of the tactic whose stage ended last
@@ -85,7 +87,7 @@ class Board(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """The random numbers of a stage: uniform ones in (0, 1), three more than coordinates, and normal ones."""
+    """The random numbers of a stage: uniform ones in (0, 1), two more than coordinates, and normal ones."""
 
     uniform: Any
     normal: Any
@@ -125,6 +127,8 @@ def searched(ops: Any, board: Board) -> tuple[Any, Any]:
 
 def is_noisy(ops: Any, board: Board) -> Any:
     """Whether the force at the base is known to drown in noise."""
+    if not ops.traced and not board.noise_std > 0:
+        return False
     size = ops.norm(board.base_g) / board.base_g.shape[0] ** 0.5
     return (board.base_f < np.inf) & (board.noise_std > NOISY * size)
 

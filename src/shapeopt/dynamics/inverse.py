@@ -17,43 +17,39 @@ from typing import Any, NamedTuple
 
 
 class Limited(NamedTuple):
-    """The last pairs, in rows, and the small matrices made of them."""
+    """The last pairs, and the small matrices made of them; rows of W are those of S, then those of Y."""
 
-    S: Any
-    Y: Any
+    W: Any
     R_inverse: Any
     YY: Any
     slot: Any
 
     @staticmethod
     def blank(ops: Any, capacity: int, d: int, dtype: Any) -> "Limited":
-        wide, small = (capacity, d), (capacity, capacity)
-        zeros = lambda shape: ops.xp.zeros(shape, dtype)  # noqa: E731
-        return Limited(zeros(wide), zeros(wide), zeros(small), zeros(small), ops.whole(0))
+        zeros = lambda *shape: ops.xp.zeros(shape, dtype)  # noqa: E731
+        return Limited(zeros(2 * capacity, d), zeros(capacity, capacity), zeros(capacity, capacity), ops.whole(0))
 
     def reset(self, ops: Any) -> "Limited":
-        """No pairs; S and Y may stay, since without R_inverse they have no effect."""
-        return self._replace(R_inverse=ops.xp.zeros_like(self.R_inverse))
+        """No pairs; W may stay, since without R_inverse it has no effect."""
+        return Limited(self.W, ops.xp.zeros_like(self.R_inverse), self.YY, self.slot)
 
-    def add(self, ops: Any, s: Any, y: Any, sy: Any, gamma: Any) -> "Limited":
+    def add(self, ops: Any, s: Any, y: Any, sy: Any) -> "Limited":
         """With the pair (s, y), s.y > 0, in place of the oldest one."""
-        xp, capacity = ops.xp, self.S.shape[0]
+        slot, capacity = self.slot, self.YY.shape[0]
         unit = sy**-0.5
-        y = y * unit
-        S, Y = ops.put(self.S, self.slot, s * unit), ops.put(self.Y, self.slot, y)
-        new = xp.arange(capacity, dtype=xp.int32) == self.slot
-        kept = ops.where(new[:, None] | new, 0.0, self.R_inverse)
-        column = ops.where(new, 1.0, -(kept @ (S @ y)))
-        gram = Y @ y
-        return Limited(
-            S,
-            Y,
-            ops.where(new, column[:, None], kept),
-            ops.where(new, gram[:, None], ops.where(new[:, None], gram, self.YY)),
-            (self.slot + 1) % capacity,
-        )
+        y = unit * y
+        W = ops.put(ops.put(self.W, slot, unit * s), slot + capacity, y)
+        Wy = ops.times(W, y)
+        R = ops.put(self.R_inverse, slot, 0.0)
+        column = ops.put(-ops.times(R, ops.put(Wy[:capacity], slot, 0.0)), slot, 1.0)
+        gram = Wy[capacity:]
+        YY = ops.put(ops.put_column(self.YY, slot, gram), slot, gram)
+        return Limited(W, ops.put_column(R, slot, column), YY, (slot + 1) % capacity)
 
     def solve(self, ops: Any, v: Any, gamma: Any) -> Any:
-        u = self.R_inverse @ (self.S @ v)
-        a = (u + gamma * (self.YY @ u - self.Y @ v)) @ self.R_inverse
-        return gamma * v + a @ self.S - gamma * (u @ self.Y)
+        """H v."""
+        W, R, capacity = self.W, self.R_inverse, self.YY.shape[0]
+        Wv = ops.times(W, v)
+        u = ops.times(R, Wv[:capacity])
+        a = ops.times(u + gamma * (ops.times(self.YY, u) - Wv[capacity:]), R)
+        return gamma * v + ops.times(ops.xp.concatenate((a, -gamma * u)), W)

@@ -124,24 +124,24 @@ def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> 
         p = -h * g
     else:
         v = move.solve(plant.p)
-        now, kept = 0.5 * plant.p.dot(v), 1.0 - move.zeta
+        now, kept = 0.5 * ops.dot(plant.p, v), 1.0 - move.zeta
         v_0, before = kept * v, kept * kept * now
         lost, event, port, drag = before - now, now - kinetic, zero, zero
         p = kept * plant.p - h * g  # eq. shape_p_update
         if move.channels is not None:
             p = p + h * move.channels.force(v_0)
-            port, spread = h * v_0.dot(move.channels.u_port), v_0 @ move.channels.B
-            drag = -h * spread.dot(spread)
+            port, spread = h * ops.dot(v_0, move.channels.u_port), v_0 @ move.channels.B
+            drag = -h * ops.dot(spread, spread)
     way = h * move.solve(p)  # eq. shape_q_update
-    square = way.dot(way)
+    square = ops.dot(way, way)
     way = ops.cond(square < INF, lambda: way, lambda: ops.xp.zeros_like(way))  # where it overflows: no step
-    after = p.dot(way) / (2.0 * h)
+    after = ops.dot(p, way) / (2.0 * h)
     if move.radius is None:
         short = way
     else:
-        short = ops.pick(square > move.radius**2, move.radius / ops.sqrt(square), 1.0) * way
+        short = ops.cond(square > move.radius**2, lambda: ops.over(move.radius, ops.sqrt(square)) * way, lambda: way)
     q_new = ops.xp.minimum(ops.xp.maximum(q + short, board.lower), board.upper)
-    clipping = g.dot((q_new - q) - way)
+    clipping = ops.dot(g, (q_new - q) - way)
     slack = after - before - port - drag - clipping
     line = Line(lost + drag, port, event, clipping, zero, slack, kinetic, after, plant.f, ops.flag(False))
     return Stepped(q_new, p, line)

@@ -5,11 +5,13 @@
 `mix` is the finaliser lowbias32 of C. Wellons; phi is 2^32 over the golden ratio. A key is two words of 32 bits.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 
 PHI = np.array([0x9E3779B9], np.uint32)  # arrays of one entry: NumPy warns of scalars that wrap
+WORD = 0xFFFFFFFF
 FIRST, SECOND = np.array([0x7FEB352D], np.uint32), np.array([0x846CA68B], np.uint32)
 
 
@@ -21,11 +23,27 @@ def _mix(x: Any) -> Any:
 
 def _words(ops: Any, key: Any, counter: Any, n: int) -> Any:
     """n words of 32 bits."""
-    xp = ops.xp
-    count = xp.asarray(counter).astype(xp.uint32).reshape(1)
-    seed = _mix((key[:1] ^ _mix(count + PHI)) + key[1:])
-    lane = xp.arange(n, dtype=xp.uint32)
-    return _mix(_mix(lane + seed) ^ (seed + lane * PHI))
+    lane, scaled = _lanes(n)
+    if ops.traced:
+        count = ops.xp.asarray(counter).astype(np.uint32).reshape(1)
+        seed = _mix((key[:1] ^ _mix(count + PHI)) + key[1:])
+    else:  # the same in Python's integers, which are quicker one at a time
+        mixed = (int(key[0]) ^ _mix_one((int(counter) + int(PHI[0])) & WORD)) + int(key[1])
+        seed = np.array([_mix_one(mixed & WORD)], np.uint32)
+    return _mix(_mix(lane + seed) ^ (seed + scaled))
+
+
+@functools.lru_cache(maxsize=256)
+def _lanes(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """0 .. n - 1, and the same times phi."""
+    lane = np.arange(n, dtype=np.uint32)
+    return lane, lane * PHI
+
+
+def _mix_one(x: int) -> int:
+    x = ((x ^ (x >> 16)) * 0x7FEB352D) & WORD
+    x = ((x ^ (x >> 15)) * 0x846CA68B) & WORD
+    return x ^ (x >> 16)
 
 
 def uniform(ops: Any, key: Any, counter: Any, n: int, dtype: Any = np.float64) -> Any:

@@ -14,6 +14,8 @@ from .finite_differences import FiniteDifferences
 from .host_differences import HostDifferences
 from .journal import ANSWER, FAILURE, OPAQUE, REFUSAL, TRACEABLE, Journal, Kept
 
+PLAIN = nullcontext()
+
 
 class BudgetExhausted(RuntimeError):
     """A reading was refused, before its first call, because it does not fit into the limit."""
@@ -155,7 +157,10 @@ class HostOracle:
 
     def fits(self, x: Any) -> bool:
         """Whether a reading at x fits into the limit."""
-        return self.limit is None or self.calls + self._price(self._recall(self._point(x))) <= self.limit
+        if self.limit is None:
+            return True
+        known = None if self._known is None else self._recall(self._point(x))
+        return self.calls + self._price(known) <= self.limit
 
     def knows(self, x: np.ndarray) -> bool:
         """Whether the value at x is there from `first_reading`, so that the next `read` at x does not ask for it."""
@@ -284,7 +289,7 @@ class HostOracle:
         return loaded_jax().device_put(x) if self.hands_jax else x.copy()
 
     def _precision(self) -> Any:
-        return double_precision() if self._double else nullcontext()
+        return double_precision() if self._double else PLAIN
 
     def _checked(self, answer: tuple[Any, ...], x: np.ndarray, kind: str = ANSWER) -> Kept:
         value = host_scalar(answer[0], "fun")

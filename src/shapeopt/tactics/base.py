@@ -12,8 +12,11 @@ tactic.
 """
 
 import abc
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
+
+import numpy as np
 
 from ..core.board import UNKNOWN, UNTESTED, Board, Draws, Evidence, Offer, Plant, Spec
 from ..core.codes import Cause, Mode
@@ -74,8 +77,17 @@ class AbstractTactic(abc.ABC):
         return ops.flag(True)
 
 
+@functools.cache
+def eps_of(dtype: Any) -> float:
+    """The relative spacing of numbers of a dtype."""
+    return float(np.finfo(dtype).eps)
+
+
+NONE = int(Cause.NONE)
+
+
 def goes_on(ops: Any) -> Any:
-    return ops.whole(int(Cause.NONE))
+    return ops.whole(NONE)
 
 
 def ends(ops: Any, flag: Any, cause: Cause) -> Any:

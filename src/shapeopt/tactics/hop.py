@@ -1,6 +1,6 @@
 """Leave a basin by one reading elsewhere: around the best basin, or anywhere in the box (eq. dp_subgoal).
 
-    q_bar = base + r z,   z ~ N(0, I),   log r ~ N(log radius, spread^2)
+    q_bar = base + r z,   z ~ N(0, I),   log r uniform within `spread` of the logarithm of the radius
 
 reflected into the box; or, in a share of the hops, uniform in the box. The radius grows when a hop falls back into the
 basin that it left, and shrinks when it leads to a worse one, as the step of SciPy's basinhopping does.
@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NamedTuple
 from ..core.board import KNOWN, NEW, Board, Draws, Offer, Plant, Spec, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
-from ..ops.random import to_normal
 from .base import AbstractTactic, Step, bid, ends, goes_on
 
 
@@ -33,11 +32,11 @@ class Hop(AbstractTactic):
     """One placement; always offered, so that a run never has nowhere to go."""
 
     radius: float = 0.7  # by coordinate, where the box is 10 wide
-    spread: float = 0.9  # standard deviation of its logarithm
-    wider: float = 0.2  # change of its logarithm after a hop that fell back,
-    narrower: float = 0.05  # and after one that led to a worse basin
-    widest: float = 1.5  # largest change in all
-    share_anywhere: float = 0.2
+    spread: float = 1.6  # of its logarithm, to either side
+    wider: float = 0.3  # change of its logarithm after a hop that fell back,
+    narrower: float = 0.1  # and after one that led to a worse basin
+    widest: float = 3.0  # largest change in all
+    share_anywhere: float = 0.3
 
     name: ClassVar[str] = "hop"
     mode: ClassVar[Mode] = Mode.ESCAPE
@@ -56,9 +55,9 @@ class Hop(AbstractTactic):
         change = ops.pick(board.outcome == KNOWN, self.wider, ops.pick(board.outcome == NEW, -self.narrower, 0.0))
         factor = memory.log_factor + ops.pick(memory.hopped & board.scored, change, 0.0)
         factor = ops.min(ops.max(factor, -self.widest), self.widest)
-        radius = self.radius * xp.exp(factor + self.spread * to_normal(ops, u[:2])[0])
-        anywhere = u[2] < self.share_anywhere
-        wide = lower + (upper - lower) * u[3:]
+        radius = self.radius * xp.exp(factor + self.spread * (2.0 * u[0] - 1.0))
+        anywhere = u[1] < self.share_anywhere
+        wide = lower + (upper - lower) * u[2:]
         near = reflect(ops, board.base + radius * z, lower, upper)
         return HopMemory(ops.pick(anywhere, wide, near), ops.flag(anywhere), ops.no(anywhere), factor)
 

@@ -117,15 +117,14 @@ def _slopes(ops: Any, r: Any) -> Any:
 
 
 def slope_and_energy(ops: Any, weights: Any, r: Any, length: float) -> tuple[Any, Any]:
-    """phi' and phi, which is 0 at infinity: the dictionary's integrals have its own entries, those of powers times
-    r."""
+    """phi' and phi, which is 0 at infinity."""
     ratio = (r / length)[..., None]
     powers, rates = np.asarray(POWERS, r.dtype), np.asarray(RATES, r.dtype)
-    u, v = ops.xp.exp(-powers * ops.xp.log(ratio)), ops.xp.exp(-RATE * rates * ratio)
+    logs = ops.xp.log(ratio)
+    u, v = ops.xp.exp(-powers * logs), ops.xp.exp(-RATE * rates * ratio)
     a, b = weights[: len(POWERS)], weights[len(POWERS) :]
-    finite = ops.where(r < ops.xp.inf, r, 0.0)  # a body has no energy with itself
-    energy = finite * (u @ (a / (1.0 - powers))) - v @ (b * (length / (RATE * rates)))
-    return u @ a + v @ b, energy
+    height = ops.xp.exp((1.0 - powers) * logs) @ (a / (1.0 - powers)) - v @ (b / (RATE * rates))
+    return u @ a + v @ b, length * height
 
 
 def _solved(ops: Any, normal: Any, moment: Any, eps: Any) -> Any:

@@ -143,7 +143,7 @@ def _stepped(ops: Any, field: Field, now: Descent) -> Descent:
     return Descent(
         here=ops.pick(accepted, Bottom(x, energies, energy), now.here),
         g=ops.pick(accepted, g, now.g),
-        inverse=ops.cond(curved, lambda: now.inverse.add(ops, s, y, safe, scale), lambda: now.inverse),
+        inverse=ops.cond(curved, lambda: now.inverse.add(ops, s, y, safe), lambda: now.inverse),
         gamma=ops.pick(opens, first, ops.pick(curved, scale, now.gamma)),
         t=ops.pick(accepted, 1.0, SHORTER * now.t),
         top=ops.pick(opens, energy, now.top),

@@ -23,9 +23,11 @@ from ..core.box import REACH
 from ..core.codes import Cause, Mode
 from ..dynamics.inverse import Limited
 from ..dynamics.move import H_STEP, Move, Stepped
-from .base import AbstractTactic, Step, bid, goes_on
+from .base import AbstractTactic, Step, bid, eps_of, goes_on
 
 INF = float("inf")
+NONE = int(Cause.NONE)
+CAUSES = tuple(map(int, (Cause.HOPELESS, Cause.REVISIT, Cause.STALL, Cause.CONVERGED, Cause.NONFINITE)))
 
 
 class RefineMemory(NamedTuple):
@@ -50,7 +52,6 @@ class RefineMemory(NamedTuple):
     mismatch: Any  # how far changes of f are from the work of the force: 0 for a smooth f without noise
     predicted: Any  # decrease that the next trial predicts
     same: Any  # whether the last accepted trial looked like the base's own basin
-    eps: Any
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,6 @@ class Refine(AbstractTactic):
             mismatch=zero,
             predicted=infinite,
             same=no,
-            eps=ops.real(spec.eps, dtype),
         )
 
     def offer(self, ops: Any, memory: RefineMemory, board: Board) -> Offer:
@@ -145,7 +145,6 @@ class Refine(AbstractTactic):
             mismatch=ops.real(0.0, q.dtype),
             predicted=ops.real(INF, q.dtype),
             same=no,
-            eps=memory.eps,
         )
 
     def _resumed(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> RefineMemory:
@@ -179,63 +178,66 @@ class Refine(AbstractTactic):
         )
 
     def _read(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> RefineMemory:
-        s, y = plant.q - memory.q, plant.g - memory.g
-        slope, slope_end = memory.g.dot(s), plant.g.dot(s)
-        rise, d = plant.f - memory.f, s.shape[0]
-        largest = ops.max(plant.g.dot(plant.g), memory.g.dot(memory.g))
-        force = ops.sqrt(s.dot(s) * largest / (2.0 * d))
-        error = abs(rise - 0.5 * (slope + slope_end)) / ops.pick(force > 0, force, 1.0)
-        memory = memory._replace(age=memory.age + 1, mismatch=0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0))
+        s = plant.q - memory.q
+        slope, slope_end = ops.dot(memory.g, s), ops.dot(plant.g, s)
+        rise, ss = plant.f - memory.f, ops.dot(s, s)
+        steepest = ops.max(ops.dot(plant.g, plant.g), ops.dot(memory.g, memory.g))
+        work = ops.sqrt(ss * steepest / (2.0 * s.shape[0]))
+        error = abs(rise - 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
+        mismatch = 0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0)
         return ops.cond(
             rise <= self.armijo * slope,
-            lambda: self._accepted(ops, memory, board, plant, s, y, slope, slope_end, largest),
-            lambda: self._rejected(ops, memory, plant, slope, rise, slope_end),
+            lambda: self._accepted(ops, memory, board, plant, Trial(s, slope, slope_end, ss, steepest, mismatch)),
+            lambda: self._rejected(ops, memory, plant, slope, rise, slope_end, mismatch),
         )
 
-    def _accepted(
-        self,
-        ops: Any,
-        memory: RefineMemory,
-        board: Board,
-        plant: Plant,
-        s: Any,
-        y: Any,
-        slope: Any,
-        slope_end: Any,
-        largest: Any,
-    ) -> RefineMemory:
+    def _accepted(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant, trial: "Trial") -> RefineMemory:
         """The trial is the new incumbent; its pair joins the curvature, or the step grows."""
-        across = memory.bracketed & (slope_end < self.wolfe * slope)
-        s, y = ops.cond(across, lambda: (memory.beyond - plant.q, memory.beyond_g - plant.g), lambda: (s, y))
-        sy, yy = s.dot(y), y.dot(y)
-        changed = yy > (self.least_change * memory.eps) ** 2 * largest
-        curved = changed & (sy > self.curvature_floor * ops.sqrt(s.dot(s) * yy))
-        scale = sy / ops.pick(curved, yy, 1.0)
-        gamma = ops.pick(curved, scale, self.growth * memory.gamma)
+        across = memory.bracketed & (trial.slope_end < self.wolfe * trial.slope)
+        s, y, sy, ss = ops.cond(
+            across,
+            lambda: _pair(ops, memory.beyond - plant.q, memory.beyond_g - plant.g),
+            lambda: (trial.s, plant.g - memory.g, trial.slope_end - trial.slope, trial.ss),
+        )
+        yy = ops.dot(y, y)
+        changed = yy > (self.least_change * eps_of(plant.q.dtype)) ** 2 * trial.steepest
+        curved = changed & (sy > self.curvature_floor * ops.sqrt(ss * yy))
         inverse = ops.cond(
-            curved,
-            lambda: memory.inverse.add(ops, s, y, ops.pick(curved, sy, 1.0), scale),
-            lambda: memory.inverse,
+            curved, lambda: memory.inverse.add(ops, s, y, ops.pick(curved, sy, 1.0)), lambda: memory.inverse
         )
         gap = plant.f - board.base_f
-        quadratic = -0.5 * plant.g.dot(board.base - plant.q)  # f - f(bottom) of a quadratic with its bottom there
-        one = 1.0
-        return memory._replace(
+        quadratic = -0.5 * ops.dot(plant.g, board.base - plant.q)  # f - f(bottom) of a quadratic with its bottom there
+        return RefineMemory(
             q=plant.q,
             f=plant.f,
             g=plant.g,
-            t=one,
-            stretch=ops.pick(curved, one, self.growth * one),
+            move=memory.move,
+            t=1.0,
+            stretch=ops.pick(curved, 1.0, self.growth),
             accepted=ops.flag(True),
             inverse=inverse,
-            gamma=gamma,
+            gamma=ops.pick(curved, sy / ops.pick(curved, yy, 1.0), self.growth * memory.gamma),
+            beyond=memory.beyond,
+            beyond_g=memory.beyond_g,
             bracketed=ops.flag(False),
             radius=ops.min(self.radius_growth * memory.radius, self.largest_radius),
+            age=memory.age + 1,
+            start=memory.start,
+            origin=memory.origin,
+            mismatch=trial.mismatch,
+            predicted=memory.predicted,
             same=ops.flag(abs(gap - quadratic) <= self.same_basin * abs(gap)),
         )
 
     def _rejected(
-        self, ops: Any, memory: RefineMemory, plant: Plant, slope: Any, rise: Any, slope_end: Any
+        self,
+        ops: Any,
+        memory: RefineMemory,
+        plant: Plant,
+        slope: Any,
+        rise: Any,
+        slope_end: Any,
+        mismatch: Any,
     ) -> RefineMemory:
         """The line gets shorter."""
         share = cubic_minimum(ops, slope, rise, slope_end)
@@ -248,32 +250,43 @@ class Refine(AbstractTactic):
             beyond_g=plant.g,
             bracketed=ops.flag(True),
             radius=t * ops.norm(memory.move) / plant.q.shape[0] ** 0.5,
+            age=memory.age + 1,
+            mismatch=mismatch,
         )
 
     def propose(
         self, ops: Any, memory: RefineMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[RefineMemory, Stepped, Any]:
-        d = plant.q.shape[0]
-        slack = 64.0 * REACH * memory.eps  # a placement is exact to round-off only
-        held = ((plant.q <= board.lower + slack) & (plant.g > 0)) | ((plant.q >= board.upper - slack) & (plant.g < 0))
+        d, inverse, gamma = plant.q.shape[0], memory.inverse, memory.gamma
+        held = self._held(ops, board, plant)
         factor = memory.stretch * H_STEP**-2
 
         def solve(v: Any) -> Any:
-            free = memory.inverse.solve(ops, ops.where(held, 0.0, v), memory.gamma)
-            return factor * ops.where(held, memory.gamma * v, free)
+            if held is None:
+                return factor * inverse.solve(ops, v, gamma)
+            free = inverse.solve(ops, ops.where(held, 0.0, v), gamma)
+            return factor * ops.where(held, gamma * v, free)
 
         back = memory.q + memory.t * memory.move
         move = Move(back, ops.no(memory.accepted), solve, radius=memory.radius * d**0.5)
         made = step(move)
         way = made.q - plant.q
         along = ops.pick(memory.accepted, way, memory.move)
-        predicted = -memory.t * memory.g.dot(along)
+        predicted = -memory.t * ops.dot(memory.g, along)
         memory = memory._replace(move=along, predicted=predicted)
         return memory, made, self._verdict(ops, memory, board, ops.norm(way) / d**0.5)
 
+    def _held(self, ops: Any, board: Board, plant: Plant) -> Any:
+        """Which coordinates are pushed against a bound; None where the plant is seen to touch none."""
+        q, slack = plant.q, 64.0 * REACH * eps_of(plant.q.dtype)  # a placement is exact to round-off only
+        if not ops.traced and abs(q).max() < REACH - slack:
+            return None
+        return ((q <= board.lower + slack) & (plant.g > 0)) | ((q >= board.upper - slack) & (plant.g < 0))
+
     def _verdict(self, ops: Any, memory: RefineMemory, board: Board, length: Any) -> Any:
-        unseen = ROUND_OFF * memory.eps * abs(memory.f)
-        least = ops.max(self.standstill, 8.0 * memory.eps)
+        eps = eps_of(memory.q.dtype)
+        unseen = ROUND_OFF * eps * abs(memory.f)
+        least = max(self.standstill, 8.0 * eps)
         nothing = memory.predicted <= unseen
         little = (memory.age > 0) & (memory.predicted <= self.tolerance * board.spread)
         converged = memory.accepted & ((length <= least) | nothing | little)
@@ -281,17 +294,11 @@ class Refine(AbstractTactic):
         revisit = (board.escapes > 0) & (memory.f + unseen >= board.base_f) & memory.same
         reachable = memory.f - self.hope * memory.predicted
         hopeless = (memory.age >= self.patience) & (reachable > board.base_f)
-        order = (
-            (hopeless, Cause.HOPELESS),
-            (revisit, Cause.REVISIT),
-            (failed | is_noisy(ops, board), Cause.STALL),
-            (converged, Cause.CONVERGED),
-            (ops.no(memory.f < INF), Cause.NONFINITE),
-        )
-        cause = goes_on(ops)
-        for flag, code in order:  # the last that holds is the one
-            cause = ops.pick(flag, ops.whole(int(code)), cause)
-        return cause
+        flags = (hopeless, revisit, failed | is_noisy(ops, board), converged, ops.no(memory.f < INF))
+        cause = NONE
+        for flag, code in zip(flags, CAUSES, strict=True):  # the last that holds is the one
+            cause = ops.pick(flag, code, cause)
+        return ops.whole(cause)
 
     def evidence(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> Evidence:
         return Evidence(
@@ -308,6 +315,21 @@ class Refine(AbstractTactic):
             noise_std=-1.0,
             structure=ops.whole(0),
         )
+
+
+class Trial(NamedTuple):
+    """What a reading says of the line to it from the incumbent."""
+
+    s: Any
+    slope: Any
+    slope_end: Any
+    ss: Any
+    steepest: Any  # the larger square of the forces at both ends
+    mismatch: Any
+
+
+def _pair(ops: Any, s: Any, y: Any) -> tuple[Any, Any, Any, Any]:
+    return s, y, ops.dot(s, y), ops.dot(s, s)
 
 
 def cubic_minimum(ops: Any, slope: Any, rise: Any, slope_end: Any) -> Any:

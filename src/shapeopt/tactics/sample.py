@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.board import COUPLED, Board, Draws, Offer, Plant, Spec, is_noisy, searched
+from ..core.board import COUPLED, SWEPT, Board, Draws, Offer, Plant, Spec, is_noisy, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from ..ops.random import normal
@@ -129,7 +129,7 @@ class Sample(AbstractTactic):
         d = board.base.shape[0]
         length = self.share * board.readings
         noisy = is_noisy(ops, board)
-        coupled = board.structure == COUPLED
+        coupled = (board.structure == COUPLED) | (board.structure == SWEPT)
         room = (board.left > self.room * length) & (memory.read == 0)
         rippled = board.small_basins & coupled & (length >= self.generations * self._generation(d, False))
         enough = length >= self.noisy_readings * d

@@ -20,6 +20,7 @@ from ..core.board import (
     COUPLED,
     ROUND_OFF,
     SUM,
+    SWEPT,
     UNTESTED,
     Board,
     Draws,
@@ -120,7 +121,7 @@ class SeparableSum(AbstractTactic):
     ) -> SeparableSumMemory:
         u, z = draws()
         lower, upper = searched(ops, board)
-        target = moved_half(ops, board.base, board.base_g, u[3:], z, lower, upper, self.test_step, self.test_spread)
+        target = moved_half(ops, board.base, board.base_g, u[2:], z, lower, upper, self.test_step, self.test_spread)
         known = board.structure == SUM
         opened = memory._replace(phase=ops.whole(TEST), target=target, readings=board.readings, paid=ops.flag(True))
         return ops.cond(known, lambda: self._sweeping(ops, opened, board), lambda: opened)
@@ -188,12 +189,13 @@ class SeparableSum(AbstractTactic):
         return memory, step(Move(target)), goes_on(ops)
 
     def evidence(self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant) -> Evidence:
-        sound = (memory.coupling < self.threshold(plant.q.shape[0])) & memory.paid
+        sound = memory.coupling < self.threshold(plant.q.shape[0])
+        swept = ops.pick(memory.paid, ops.whole(SUM), ops.whole(SWEPT))
         return found(
             ops,
             plant,
             fresh=after_survey(ops, board, plant),
-            structure=ops.pick(sound, ops.whole(SUM), ops.whole(COUPLED)),
+            structure=ops.pick(sound, swept, ops.whole(COUPLED)),
         )
 
     def phase(self, ops: Any, memory: SeparableSumMemory) -> Any:

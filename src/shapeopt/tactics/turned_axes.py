@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 from ..core.board import (
     COUPLED,
     ROUND_OFF,
+    SWEPT,
     TURNED_SUM,
     UNTESTED,
     Board,
@@ -106,7 +107,9 @@ class TurnedAxes(AbstractTactic):
         may = sound & fits & (memory.read == 0)
         waits = board.left - 2.0 * needed  # while half of what is left would still do
         first = board.escapes == 0
-        now = ops.pick(first, board.interrupted & (waits < 1.0), board.scored | ops.no(board.fresh))
+        tested = board.cause == int(Cause.REJECTED)
+        later = board.scored | tested | ops.no(board.fresh)
+        now = ops.pick(first, board.interrupted & (waits < 1.0), later)
         again = (board.structure == TURNED_SUM) & board.scored & (board.left > self.sums.room * length)
         wake = ops.pick(may & first, ops.max(waits, 1.0), FOREVER)
         return bid(ops, (may & now) | again, 7.0, cost=needed)._replace(wake=wake)
@@ -133,7 +136,7 @@ class TurnedAxes(AbstractTactic):
         middle = 0.5 * (lower + upper)
         free = xp.full_like(plant.q, 2.0 * REACH)  # turned coordinates have no bounds of their own
         sums = self.sums
-        move = moved_half(ops, xp.zeros_like(z), z, u[3:], z, -free, free, sums.test_step, sums.test_spread)
+        move = moved_half(ops, xp.zeros_like(z), z, u[2:], z, -free, free, sums.test_step, sums.test_spread)
         aside = xp.minimum(xp.maximum(plant.q + self.aside * z, lower), upper)
         return memory._replace(
             phase=ops.whole(SURVEY),
@@ -262,13 +265,14 @@ class TurnedAxes(AbstractTactic):
 
     def evidence(self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant) -> Evidence:
         given_up = memory.idle >= IDLE_SWEEPS
-        sound = (memory.phase >= SWEEP) & (memory.coupling < self._threshold(plant.q.shape[0])) & ops.no(given_up)
+        sound = (memory.phase >= SWEEP) & (memory.coupling < self._threshold(plant.q.shape[0]))
+        swept = ops.pick(given_up, ops.whole(SWEPT), ops.whole(TURNED_SUM))
         known = ops.pick(board.structure == UNTESTED, ops.whole(UNTESTED), ops.whole(COUPLED))
         return found(
             ops,
             plant,
             fresh=after_survey(ops, board, plant),
-            structure=ops.pick(sound, ops.whole(TURNED_SUM), known),
+            structure=ops.pick(sound, swept, known),
         )
 
     def phase(self, ops: Any, memory: TurnedAxesMemory) -> Any:
@@ -282,4 +286,4 @@ def _apart(ops: Any, one: Any, other: Any) -> Any:
 
 
 def _signs(ops: Any, u: Any) -> Any:
-    return ops.where(u[3:] < 0.5, -1.0, 1.0).astype(u.dtype)
+    return ops.where(u[2:] < 0.5, -1.0, 1.0).astype(u.dtype)
