@@ -15,7 +15,9 @@ ALONE = Policy((Refine(), Hop()))
 
 
 def board_of(d):
-    state = Optimizer(ALONE, Spec(d)).init(HOST, np.zeros(d), np.full(d, -5.0), np.full(d, 5.0), 100.0, np.ones(2, "u4"))
+    state = Optimizer(ALONE, Spec(d)).init(
+        HOST, np.zeros(d), np.full(d, -5.0), np.full(d, 5.0), 100.0, np.ones(2, "u4")
+    )
     return state.board._replace(fresh=True)
 
 
