@@ -17,7 +17,8 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 """
 LIGHT = {
-    "core": "arrays attribute board box codes event_log extras fingerprint gradient_fit lazy problem reading result tree",
+    "core": "arrays attribute board box codes event_log extras fingerprint gradient_fit lazy problem reading result "
+    "tree",
     "workers": "orphans timed",
     "ops": "host random",
     "dynamics": "inverse move",
@@ -46,7 +47,8 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 def test_a_light_room_imports_without_jax(room):
     names = [name for name in LIGHT[room].split() if importlib.util.find_spec(NEEDED.get(name, "numpy")) is not None]
     fronts = ["shapeopt", "shapeopt.objective", "shapeopt.optimizer", "shapeopt.values_only", "shapeopt.minimizer"]
-    modules = [*fronts, "shapeopt.asktell", "shapeopt.policies", f"shapeopt.{room}", *(f"shapeopt.{room}.{name}" for name in names)]
+    fronts += ["shapeopt.asktell", "shapeopt.policies"]
+    modules = [*fronts, f"shapeopt.{room}", *(f"shapeopt.{room}.{name}" for name in names)]
     done = run(f"import importlib\nfor name in {modules}:\n    importlib.import_module(name)")
     assert done.returncode == 0, done.stderr
 

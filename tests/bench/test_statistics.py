@@ -232,6 +232,7 @@ def test_differences_that_agree_but_for_round_off_have_an_interval():
     assert compare(a, a + 1, seed=0).verdict is Verdict.BETTER
 
 
+@pytest.mark.full
 def test_the_median_s_interval_covers_it_about_as_often_as_it_says():
     rng = np.random.default_rng(0)
     ends = np.array([median_interval(rng.exponential(size=40), seed=i) for i in range(200)])
