@@ -16,7 +16,6 @@ from typing import Any
 from shapeopt.cli import NAMES
 from shapeopt.paper.find import CHECKOUT, grouped
 from shapeopt.paper.weights import load_card
-from shapeopt.policy.find import FOLDER, shipped
 
 PACKAGE = Path(inspect.getfile(load_card)).parents[1]
 MARK = "Departs from the paper:"
@@ -41,10 +40,8 @@ def write(folder: Path) -> None:
 
 
 def policies() -> dict[str, Path]:
-    """The stems of the policies that have a card: those of the package, and those of the folder `weights`."""
-    return {name: FOLDER / name for name in shipped()} | {
-        card.stem: card.with_suffix("") for card in sorted(CHECKOUT.glob("*.json"))
-    }
+    """The stems of the policies that have a card: those of the folder `weights`."""
+    return {card.stem: card.with_suffix("") for card in sorted(CHECKOUT.glob("*.json"))}
 
 
 def departures() -> str:

@@ -83,6 +83,7 @@ def run(capsys, *words):
     return code, out.splitlines(), err.splitlines()
 
 
+@pytest.mark.full
 def test_a_run_trains_reports_and_goes_on_after_ctrl_c(folder, capsys, monkeypatch, ctrl_c):
     words = ("out", "--config", "tiny.toml")
     show = Lines.show

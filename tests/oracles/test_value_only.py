@@ -119,6 +119,7 @@ def cornered(draw, dims=(1, 2, 3, 5)):
     return lower, upper, q, draw(st.sampled_from([None, 1e-9, 1e-2, 1e3])), draw(st.integers(0, 99))
 
 
+@pytest.mark.full
 @given(cornered())
 def test_probes_never_leave_the_bounds_and_span_the_direction(case):
     lower, upper, q, radius, seed = case
@@ -141,6 +142,7 @@ def test_round_off_does_not_carry_a_probe_over_a_bound():
     assert np.all(plus <= upper) and np.all(minus >= lower)
 
 
+@pytest.mark.full
 @given(cornered(dims=(3,)))  # one shape, so that compiled code is used again
 def test_the_compiled_oracle_gives_a_finite_gradient_at_any_corner(case):
     lower, upper, q, radius, seed = case

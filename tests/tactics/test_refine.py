@@ -1,4 +1,4 @@
-"""Refining where forces jump or stay the same: kinks teach curvature, flat faces teach none; and when a basin is left."""
+"""Refining where forces jump or stay the same: kinks teach curvature, flat faces none; and when a basin is left."""
 
 import numpy as np
 import pytest
