@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import optax
 
-from .base import EPS, AbstractDescent, require_positive
+from .base import EPS, AbstractDescent
 from .mechanisms import PRESENT, Mechanisms
 
 
@@ -19,10 +19,6 @@ class AdaGrad(AbstractDescent):
 
     lr: float
     eps: float = EPS
-
-    def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import optax
 
-from .base import EPS, AbstractDescent, from_optax, require_decay, require_positive
+from .base import EPS, AbstractDescent, from_optax
 from .mechanisms import PRESENT, Mechanisms
 
 
@@ -20,12 +20,6 @@ class Adam(AbstractDescent):
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = EPS
-
-    def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta1", self.beta1)
-        require_decay("beta2", self.beta2)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

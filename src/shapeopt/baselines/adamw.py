@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import optax
 
-from .base import EPS, AbstractDescent, from_optax, require_decay, require_not_negative, require_positive
+from .base import EPS, AbstractDescent, from_optax, require_not_negative
 from .mechanisms import PRESENT, Mechanisms
 
 
@@ -25,11 +25,7 @@ class AdamW(AbstractDescent):
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta1", self.beta1)
-        require_decay("beta2", self.beta2)
         require_not_negative("weight_decay", self.weight_decay)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

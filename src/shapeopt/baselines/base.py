@@ -34,7 +34,16 @@ class DescentState(eqx.Module):
 
 
 class AbstractDescent(AbstractBaseline):
-    """A method in which each reading makes one move, q' = clip(q + u), with (u, memory) = rule(g, memory, q)."""
+    """A method in which each reading makes one move, q' = clip(q + u), with (u, memory) = rule(g, memory, q).
+
+    Settings that every method means alike are checked here: `lr` and `eps` are positive, `beta`, `beta1` and `beta2`
+    are rates of decay.
+    """
+
+    def __check_init__(self):
+        for name, check in COMMON:
+            if name in self.__dataclass_fields__:
+                check(name, getattr(self, name))
 
     @property
     @abc.abstractmethod
@@ -98,3 +107,10 @@ def require_decay(name: str, value: float) -> None:
 def require_count(name: str, value: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(f"`{name}` must be an integer of at least 1; got {value!r}.")
+
+
+COMMON = (
+    ("lr", require_positive),
+    ("eps", require_positive),
+    *((name, require_decay) for name in ("beta", "beta1", "beta2")),
+)

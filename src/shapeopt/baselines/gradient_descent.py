@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import optax
 
-from .base import AbstractDescent, require_positive
+from .base import AbstractDescent
 from .mechanisms import Mechanisms
 
 
@@ -17,9 +17,6 @@ class GradientDescent(AbstractDescent):
     mechanisms: ClassVar[Mechanisms] = Mechanisms(in_paper=False)
 
     lr: float
-
-    def __check_init__(self):
-        require_positive("lr", self.lr)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import optax
 
-from .base import AbstractDescent, require_decay, require_not_negative, require_positive
+from .base import AbstractDescent, require_not_negative
 from .mechanisms import IMPLICIT, PRESENT, Mechanisms
 
 
@@ -24,9 +24,6 @@ class Lion(AbstractDescent):
     weight_decay: float = 0.0
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta1", self.beta1)
-        require_decay("beta2", self.beta2)
         require_not_negative("weight_decay", self.weight_decay)
 
     @property

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
-from .base import AbstractDescent, average, require_count, require_decay, require_positive
+from .base import AbstractDescent, average, require_count, require_positive
 from .mechanisms import IMPLICIT, PRESENT, Mechanisms
 
 
@@ -36,9 +36,6 @@ class LionK(AbstractDescent):
     kick_scale: float
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta1", self.beta1)
-        require_decay("beta2", self.beta2)
         require_count("kick_period", self.kick_period)
         require_positive("kick_scale", self.kick_scale)
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import optax
 
-from .base import AbstractDescent, require_decay, require_positive
+from .base import AbstractDescent
 from .mechanisms import PRESENT, Mechanisms
 
 
@@ -18,10 +18,6 @@ class Momentum(AbstractDescent):
 
     lr: float
     beta: float
-
-    def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta", self.beta)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from .base import EPS, AbstractDescent, require_decay, require_positive
+from .base import EPS, AbstractDescent, require_decay
 from .mechanisms import IMPLICIT, PRESENT, Mechanisms
 
 
@@ -29,9 +29,7 @@ class Muon(AbstractDescent):
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
         require_decay("mu", self.mu)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

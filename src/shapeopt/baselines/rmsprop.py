@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import optax
 
-from .base import EPS, AbstractDescent, require_decay, require_positive
+from .base import EPS, AbstractDescent, require_decay
 from .mechanisms import PRESENT, Mechanisms
 
 
@@ -24,9 +24,7 @@ class RMSProp(AbstractDescent):
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
         require_decay("alpha", self.alpha)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -33,9 +33,7 @@ class SAM(AbstractDescent):
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
         require_positive("rho", self.rho)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from .base import EPS, AbstractDescent, require_positive
+from .base import EPS, AbstractDescent
 from .mechanisms import PRESENT, Mechanisms
 
 
@@ -31,10 +31,6 @@ class Shampoo(AbstractDescent):
 
     lr: float
     eps: float = EPS
-
-    def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import optax
 
-from .base import EPS, AbstractDescent, from_optax, require_decay, require_positive
+from .base import EPS, AbstractDescent, from_optax, require_decay
 from .mechanisms import PRESENT, Mechanisms
 
 
@@ -24,10 +24,7 @@ class SOAP(AbstractDescent):
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta", self.beta)
         require_decay("nu", self.nu)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

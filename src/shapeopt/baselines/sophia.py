@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from .base import EPS, AbstractDescent, average, require_decay, require_positive
+from .base import EPS, AbstractDescent, average, require_positive
 from .mechanisms import PRESENT, Mechanisms
 
 
@@ -36,11 +36,7 @@ class Sophia(AbstractDescent):
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta1", self.beta1)
-        require_decay("beta2", self.beta2)
         require_positive("rho", self.rho)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:
