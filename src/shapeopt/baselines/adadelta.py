@@ -1,11 +1,8 @@
 """AdaDelta."""
 
-from typing import ClassVar
-
 import optax
 
 from .base import AbstractDescent, require_decay
-from .mechanisms import PRESENT, Mechanisms
 
 
 class AdaDelta(AbstractDescent):
@@ -16,8 +13,6 @@ class AdaDelta(AbstractDescent):
 
     Departs from the paper: eps inside both roots, as in Zeiler's method, Optax and PyTorch, and 1e-6 rather than 1e-8.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT, in_paper=False)
 
     lr: float = 1.0
     rho: float = 0.9

@@ -1,11 +1,8 @@
 """AdaGrad."""
 
-from typing import ClassVar
-
 import optax
 
 from .base import EPS, AbstractDescent
-from .mechanisms import PRESENT, Mechanisms
 
 
 class AdaGrad(AbstractDescent):
@@ -14,8 +11,6 @@ class AdaGrad(AbstractDescent):
     Departs from the paper: eps² inside the root, which is Optax's place for it, in place of eps outside; the two roots
     differ by less than eps.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT)
 
     lr: float
     eps: float = EPS

@@ -1,11 +1,8 @@
 """Adam."""
 
-from typing import ClassVar
-
 import optax
 
 from .base import EPS, AbstractDescent, from_optax
-from .mechanisms import PRESENT, Mechanisms
 
 
 class Adam(AbstractDescent):
@@ -13,8 +10,6 @@ class Adam(AbstractDescent):
 
     Departs from the paper: nothing.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT)
 
     lr: float
     beta1: float = 0.9

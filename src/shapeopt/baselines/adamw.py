@@ -1,11 +1,8 @@
 """Adam with decoupled weight decay."""
 
-from typing import ClassVar
-
 import optax
 
 from .base import EPS, AbstractDescent, from_optax, require_not_negative
-from .mechanisms import PRESENT, Mechanisms
 
 
 class AdamW(AbstractDescent):
@@ -15,8 +12,6 @@ class AdamW(AbstractDescent):
 
     Departs from the paper: nothing.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT)
 
     lr: float
     beta1: float = 0.9

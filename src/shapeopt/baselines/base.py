@@ -1,4 +1,4 @@
-"""What every baseline shares: its declared mechanisms, and the step q' = clip(q + u) of those that read once an update.
+"""What baselines share: the step q' = clip(q + u) of those that read once an update.
 
 Baselines work in the user's coordinates. What a method adds to that step is an Optax gradient transformation, Optax's
 own or ours, which maps (gradient, memory, q) to (u, memory).
@@ -14,15 +14,12 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ..core import AbstractOptimizer, Box, Reading
 from ..oracles.checks import require
-from .mechanisms import Mechanisms
 
 EPS = 1e-8  # stabiliser of every method that has one (paper, above tab. app:baseline_hparams_momentum)
 
 
 class AbstractBaseline(AbstractOptimizer):
-    """An optimizer that declares, on the class, which mechanisms it has."""
-
-    mechanisms: eqx.AbstractClassVar[Mechanisms]
+    """An optimizer of the table of baselines."""
 
 
 class DescentState(eqx.Module):

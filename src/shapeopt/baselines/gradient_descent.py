@@ -1,11 +1,8 @@
 """Gradient descent."""
 
-from typing import ClassVar
-
 import optax
 
 from .base import AbstractDescent
-from .mechanisms import Mechanisms
 
 
 class GradientDescent(AbstractDescent):
@@ -13,8 +10,6 @@ class GradientDescent(AbstractDescent):
 
     Departs from the paper: nothing.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(in_paper=False)
 
     lr: float
 

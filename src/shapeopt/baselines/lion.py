@@ -1,11 +1,8 @@
 """Lion."""
 
-from typing import ClassVar
-
 import optax
 
 from .base import AbstractDescent, require_not_negative
-from .mechanisms import IMPLICIT, PRESENT, Mechanisms
 
 
 class Lion(AbstractDescent):
@@ -15,8 +12,6 @@ class Lion(AbstractDescent):
 
     Departs from the paper: nothing; the optional decay is off.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(momentum=IMPLICIT, auxiliary=PRESENT, preconditioner=IMPLICIT)
 
     lr: float
     beta1: float = 0.9

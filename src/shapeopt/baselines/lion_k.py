@@ -1,13 +1,12 @@
 """LionK: Lion with periodic kicks."""
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
 from .base import AbstractDescent, average, require_count, require_positive
-from .mechanisms import IMPLICIT, PRESENT, Mechanisms
 
 
 class LionKMemory(NamedTuple):
@@ -24,10 +23,6 @@ class LionK(AbstractDescent):
     distance between neighbouring wells. Of five forms of a kick that were tried, this one came nearest to its Ackley
     rows (far nearer to the minimiser than Adam, many minima, few hits), but it does not meet them.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(
-        momentum=IMPLICIT, auxiliary=PRESENT, preconditioner=IMPLICIT, port=IMPLICIT, in_paper=False
-    )
 
     lr: float
     beta1: float

@@ -1,11 +1,8 @@
 """Polyak's heavy ball."""
 
-from typing import ClassVar
-
 import optax
 
 from .base import AbstractDescent
-from .mechanisms import PRESENT, Mechanisms
 
 
 class Momentum(AbstractDescent):
@@ -13,8 +10,6 @@ class Momentum(AbstractDescent):
 
     Departs from the paper: nothing; its table gives lr and beta rather than gamma and eta.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(momentum=PRESENT)
 
     lr: float
     beta: float

@@ -1,13 +1,10 @@
 """Muon, for a vector."""
 
-from typing import ClassVar
-
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
 from .base import EPS, AbstractDescent, require_decay
-from .mechanisms import IMPLICIT, PRESENT, Mechanisms
 
 
 class Muon(AbstractDescent):
@@ -19,10 +16,6 @@ class Muon(AbstractDescent):
 
     Departs from the paper: that factor, and the exact polar factor in place of five Newton-Schulz iterations.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(
-        momentum=IMPLICIT, auxiliary=PRESENT, preconditioner=PRESENT, auxiliary_statistics=True
-    )
 
     lr: float
     mu: float = 0.95

@@ -1,11 +1,8 @@
 """Nesterov's accelerated gradient."""
 
-from typing import ClassVar
-
 import optax
 
 from .base import AbstractDescent
-from .mechanisms import PRESENT, Mechanisms
 
 
 class Nesterov(AbstractDescent):
@@ -17,8 +14,6 @@ class Nesterov(AbstractDescent):
     Departs from the paper: positions are the predicted points. Rastrigin's final distances at d >= 100 come out 13 to
     14 % above the paper's rows; the equation's own points, at 12 to 13 %, hardly come nearer.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(momentum=PRESENT)
 
     lr: float
     beta: float

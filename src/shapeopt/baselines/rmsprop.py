@@ -1,11 +1,8 @@
 """RMSProp."""
 
-from typing import ClassVar
-
 import optax
 
 from .base import EPS, AbstractDescent, require_decay
-from .mechanisms import PRESENT, Mechanisms
 
 
 class RMSProp(AbstractDescent):
@@ -16,8 +13,6 @@ class RMSProp(AbstractDescent):
 
     Departs from the paper: nothing; alpha is the equation's beta_2.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT)
 
     lr: float
     alpha: float = 0.99

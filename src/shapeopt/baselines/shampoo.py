@@ -1,13 +1,12 @@
 """Shampoo, for a vector."""
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
 from .base import EPS, AbstractDescent
-from .mechanisms import PRESENT, Mechanisms
 
 
 class ShampooMemory(NamedTuple):
@@ -26,8 +25,6 @@ class Shampoo(AbstractDescent):
     paper does not say what it did with vectors. Its Ackley rows, where Shampoo is a shade behind RMSProp, fit this form
     about as well as that with the whole of L.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT)
 
     lr: float
     eps: float = EPS

@@ -1,11 +1,8 @@
 """SOAP, for a vector."""
 
-from typing import ClassVar
-
 import optax
 
 from .base import EPS, AbstractDescent, from_optax, require_decay
-from .mechanisms import PRESENT, Mechanisms
 
 
 class SOAP(AbstractDescent):
@@ -15,8 +12,6 @@ class SOAP(AbstractDescent):
     Ackley rows, in which SOAP is a shade behind Adam, agree. The mean of g is not in the equation, but its decay is in
     tab. app:baseline_hparams_statistical. Both means are corrected for their start at zero.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT, auxiliary_statistics=True)
 
     lr: float
     beta: float = 0.95

@@ -1,13 +1,12 @@
 """Sophia."""
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
 from .base import EPS, AbstractDescent, average, require_positive
-from .mechanisms import PRESENT, Mechanisms
 
 
 class SophiaMemory(NamedTuple):
@@ -26,8 +25,6 @@ class Sophia(AbstractDescent):
     Departs from the paper: nothing; it leaves the estimate open. Optax's Sophia wants Hessian products and scales the
     curvature otherwise.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT, auxiliary_statistics=True)
 
     lr: float
     beta1: float
