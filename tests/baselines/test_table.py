@@ -2,7 +2,7 @@
 
 import pytest
 
-from shapeopt.baselines import BASELINES, AbstractBaseline, Adam, make_baseline
+from shapeopt.baselines import BASELINES, AbstractBaseline, make_baseline
 
 NAMES = (
     "gd momentum nag adagrad rmsprop adadelta adam adamw sghmc lookahead sam shampoo soap sophia lion lionk muon "
@@ -33,7 +33,3 @@ def test_the_table_can_not_be_changed():
         BASELINES["mine"] = BASELINES["gd"]  # type: ignore[index]
     with pytest.raises(AttributeError):
         BASELINES["gd"].title = "mine"  # type: ignore[misc]
-
-
-def test_mechanisms_are_known_without_building():
-    assert BASELINES["adam"].mechanisms is Adam.mechanisms

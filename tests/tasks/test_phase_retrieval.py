@@ -21,7 +21,7 @@ def draw(family: AbstractFamily) -> Any:
 @pytest.mark.parametrize("n", [8, 32])
 def test_signal_is_an_exact_zero_up_to_its_sign(n: int, sensing: Sensing) -> None:
     task = draw(PhaseRetrieval(n, sensing=sensing))
-    assert task.num_measurements == 2 * n
+    assert task.b.size == 2 * n
     np.testing.assert_allclose(jnp.linalg.norm(task.minimiser), 1.2, rtol=1e-12)
     for image in (task.minimiser, -task.minimiser):
         np.testing.assert_allclose([task(image), task.distance(image)], 0.0, atol=1e-24)
@@ -37,7 +37,7 @@ def test_objective_equals_the_sum_over_measurements() -> None:
 def test_minibatches_over_a_partition_average_to_the_full_objective_and_gradient() -> None:
     task = draw(PhaseRetrieval(8, lambda_x=0.1))
     q = task.start(KEY)
-    batches = jax.random.permutation(KEY, task.num_measurements).reshape(4, 4)
+    batches = jax.random.permutation(KEY, task.b.size).reshape(4, 4)
     values, gradients = jax.vmap(lambda i: jax.value_and_grad(task.minibatch)(q, i))(batches)
     value, gradient = jax.value_and_grad(task)(q)
     assert np.std(values) > 1e-3

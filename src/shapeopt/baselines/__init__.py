@@ -11,7 +11,6 @@ from .gradient_descent import GradientDescent
 from .lion import Lion
 from .lion_k import LionK
 from .lookahead import Lookahead
-from .mechanisms import Mechanisms, Presence
 from .momentum import Momentum
 from .muon import Muon
 from .nesterov import Nesterov
@@ -43,11 +42,9 @@ __all__ = [
     "Lion",
     "LionK",
     "Lookahead",
-    "Mechanisms",
     "Momentum",
     "Muon",
     "Nesterov",
-    "Presence",
     "RMSProp",
     "Shampoo",
     "Sophia",

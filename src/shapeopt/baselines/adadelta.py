@@ -1,11 +1,8 @@
 """AdaDelta."""
 
-from typing import ClassVar
-
 import optax
 
-from .base import AbstractDescent, require_decay, require_positive
-from .mechanisms import PRESENT, Mechanisms
+from .base import AbstractDescent, require_decay
 
 
 class AdaDelta(AbstractDescent):
@@ -17,16 +14,12 @@ class AdaDelta(AbstractDescent):
     Departs from the paper: eps inside both roots, as in Zeiler's method, Optax and PyTorch, and 1e-6 rather than 1e-8.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT, in_paper=False)
-
     lr: float = 1.0
     rho: float = 0.9
     eps: float = 1e-6
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
         require_decay("rho", self.rho)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -1,11 +1,8 @@
 """AdaGrad."""
 
-from typing import ClassVar
-
 import optax
 
-from .base import EPS, AbstractDescent, require_positive
-from .mechanisms import PRESENT, Mechanisms
+from .base import EPS, AbstractDescent
 
 
 class AdaGrad(AbstractDescent):
@@ -15,14 +12,8 @@ class AdaGrad(AbstractDescent):
     differ by less than eps.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT)
-
     lr: float
     eps: float = EPS
-
-    def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

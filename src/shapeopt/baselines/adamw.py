@@ -1,11 +1,8 @@
 """Adam with decoupled weight decay."""
 
-from typing import ClassVar
-
 import optax
 
-from .base import EPS, AbstractDescent, from_optax, require_decay, require_not_negative, require_positive
-from .mechanisms import PRESENT, Mechanisms
+from .base import EPS, AbstractDescent, from_optax, require_not_negative
 
 
 class AdamW(AbstractDescent):
@@ -16,8 +13,6 @@ class AdamW(AbstractDescent):
     Departs from the paper: nothing.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT)
-
     lr: float
     beta1: float = 0.9
     beta2: float = 0.999
@@ -25,11 +20,7 @@ class AdamW(AbstractDescent):
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta1", self.beta1)
-        require_decay("beta2", self.beta2)
         require_not_negative("weight_decay", self.weight_decay)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

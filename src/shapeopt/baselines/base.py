@@ -1,4 +1,4 @@
-"""What every baseline shares: its declared mechanisms, and the step q' = clip(q + u) of those that read once an update.
+"""What baselines share: the step q' = clip(q + u) of those that read once an update.
 
 Baselines work in the user's coordinates. What a method adds to that step is an Optax gradient transformation, Optax's
 own or ours, which maps (gradient, memory, q) to (u, memory).
@@ -14,15 +14,12 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ..core import AbstractOptimizer, Box, Reading
 from ..oracles.checks import require
-from .mechanisms import Mechanisms
 
 EPS = 1e-8  # stabiliser of every method that has one (paper, above tab. app:baseline_hparams_momentum)
 
 
 class AbstractBaseline(AbstractOptimizer):
-    """An optimizer that declares, on the class, which mechanisms it has."""
-
-    mechanisms: eqx.AbstractClassVar[Mechanisms]
+    """An optimizer of the table of baselines."""
 
 
 class DescentState(eqx.Module):
@@ -34,7 +31,16 @@ class DescentState(eqx.Module):
 
 
 class AbstractDescent(AbstractBaseline):
-    """A method in which each reading makes one move, q' = clip(q + u), with (u, memory) = rule(g, memory, q)."""
+    """A method in which each reading makes one move, q' = clip(q + u), with (u, memory) = rule(g, memory, q).
+
+    Settings that every method means alike are checked here: `lr` and `eps` are positive, `beta`, `beta1` and `beta2`
+    are rates of decay.
+    """
+
+    def __check_init__(self):
+        for name, check in COMMON:
+            if name in self.__dataclass_fields__:
+                check(name, getattr(self, name))
 
     @property
     @abc.abstractmethod
@@ -98,3 +104,10 @@ def require_decay(name: str, value: float) -> None:
 def require_count(name: str, value: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(f"`{name}` must be an integer of at least 1; got {value!r}.")
+
+
+COMMON = (
+    ("lr", require_positive),
+    ("eps", require_positive),
+    *((name, require_decay) for name in ("beta", "beta1", "beta2")),
+)

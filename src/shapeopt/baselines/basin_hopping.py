@@ -1,6 +1,6 @@
 """Basin hopping with a gradient method as its local search."""
 
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -9,7 +9,6 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..core import Box, Reading
 from .base import AbstractBaseline, AbstractDescent, DescentState, inside, require_count, require_positive
-from .mechanisms import PRESENT, Mechanisms
 
 T = TypeVar("T")
 
@@ -42,8 +41,6 @@ class BasinHopping(AbstractBaseline):
 
     Departs from the paper: it compares with basin hopping (figure ackley:with:search:algo) without its settings.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, diffusion=PRESENT, in_paper=False)
 
     inner: AbstractDescent
     local_steps: int = 20

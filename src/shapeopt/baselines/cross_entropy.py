@@ -1,7 +1,5 @@
 """The cross-entropy method with a diagonal Gaussian."""
 
-from typing import ClassVar
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,7 +8,6 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from ..core import REACH, Box, Reading
 from ..oracles.checks import require
 from .base import AbstractBaseline, average, inside, require_count, require_positive
-from .mechanisms import IMPLICIT, PRESENT, Mechanisms
 
 
 class Gaussian(eqx.Module):
@@ -43,10 +40,6 @@ class CrossEntropy(AbstractBaseline):
 
     Departs from the paper: it gives no other settings.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(
-        auxiliary=PRESENT, preconditioner=IMPLICIT, diffusion=PRESENT, in_paper=False
-    )
 
     population: int = 40
     elites: int = 8

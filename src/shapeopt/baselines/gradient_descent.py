@@ -1,11 +1,8 @@
 """Gradient descent."""
 
-from typing import ClassVar
-
 import optax
 
-from .base import AbstractDescent, require_positive
-from .mechanisms import Mechanisms
+from .base import AbstractDescent
 
 
 class GradientDescent(AbstractDescent):
@@ -14,12 +11,7 @@ class GradientDescent(AbstractDescent):
     Departs from the paper: nothing.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(in_paper=False)
-
     lr: float
-
-    def __check_init__(self):
-        require_positive("lr", self.lr)
 
     @property
     def rule(self) -> optax.GradientTransformation:

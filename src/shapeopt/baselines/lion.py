@@ -1,11 +1,8 @@
 """Lion."""
 
-from typing import ClassVar
-
 import optax
 
-from .base import AbstractDescent, require_decay, require_not_negative, require_positive
-from .mechanisms import IMPLICIT, PRESENT, Mechanisms
+from .base import AbstractDescent, require_not_negative
 
 
 class Lion(AbstractDescent):
@@ -16,17 +13,12 @@ class Lion(AbstractDescent):
     Departs from the paper: nothing; the optional decay is off.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(momentum=IMPLICIT, auxiliary=PRESENT, preconditioner=IMPLICIT)
-
     lr: float
     beta1: float = 0.9
     beta2: float = 0.99
     weight_decay: float = 0.0
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta1", self.beta1)
-        require_decay("beta2", self.beta2)
         require_not_negative("weight_decay", self.weight_decay)
 
     @property

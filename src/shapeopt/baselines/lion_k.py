@@ -1,13 +1,12 @@
 """LionK: Lion with periodic kicks."""
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
-from .base import AbstractDescent, average, require_count, require_decay, require_positive
-from .mechanisms import IMPLICIT, PRESENT, Mechanisms
+from .base import AbstractDescent, average, require_count, require_positive
 
 
 class LionKMemory(NamedTuple):
@@ -25,10 +24,6 @@ class LionK(AbstractDescent):
     rows (far nearer to the minimiser than Adam, many minima, few hits), but it does not meet them.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(
-        momentum=IMPLICIT, auxiliary=PRESENT, preconditioner=IMPLICIT, port=IMPLICIT, in_paper=False
-    )
-
     lr: float
     beta1: float
     beta2: float
@@ -36,9 +31,6 @@ class LionK(AbstractDescent):
     kick_scale: float
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta1", self.beta1)
-        require_decay("beta2", self.beta2)
         require_count("kick_period", self.kick_period)
         require_positive("kick_scale", self.kick_scale)
 

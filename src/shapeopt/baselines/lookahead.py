@@ -1,6 +1,6 @@
 """Lookahead: k steps forward, one step back."""
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import optax
@@ -8,7 +8,6 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from ..oracles.checks import require
 from .base import AbstractDescent, require_count
-from .mechanisms import IMPLICIT, PRESENT, Mechanisms
 
 
 class LookaheadMemory(NamedTuple):
@@ -27,8 +26,6 @@ class Lookahead(AbstractDescent):
 
     Departs from the paper: nothing.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, port=IMPLICIT)
 
     inner: AbstractDescent
     period: int = 5

@@ -1,11 +1,8 @@
 """Polyak's heavy ball."""
 
-from typing import ClassVar
-
 import optax
 
-from .base import AbstractDescent, require_decay, require_positive
-from .mechanisms import PRESENT, Mechanisms
+from .base import AbstractDescent
 
 
 class Momentum(AbstractDescent):
@@ -14,14 +11,8 @@ class Momentum(AbstractDescent):
     Departs from the paper: nothing; its table gives lr and beta rather than gamma and eta.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(momentum=PRESENT)
-
     lr: float
     beta: float
-
-    def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta", self.beta)
 
     @property
     def rule(self) -> optax.GradientTransformation:

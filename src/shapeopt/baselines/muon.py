@@ -1,13 +1,10 @@
 """Muon, for a vector."""
 
-from typing import ClassVar
-
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from .base import EPS, AbstractDescent, require_decay, require_positive
-from .mechanisms import IMPLICIT, PRESENT, Mechanisms
+from .base import EPS, AbstractDescent, require_decay
 
 
 class Muon(AbstractDescent):
@@ -20,18 +17,12 @@ class Muon(AbstractDescent):
     Departs from the paper: that factor, and the exact polar factor in place of five Newton-Schulz iterations.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(
-        momentum=IMPLICIT, auxiliary=PRESENT, preconditioner=PRESENT, auxiliary_statistics=True
-    )
-
     lr: float
     mu: float = 0.95
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
         require_decay("mu", self.mu)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

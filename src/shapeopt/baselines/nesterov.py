@@ -1,11 +1,8 @@
 """Nesterov's accelerated gradient."""
 
-from typing import ClassVar
-
 import optax
 
-from .base import AbstractDescent, require_decay, require_positive
-from .mechanisms import PRESENT, Mechanisms
+from .base import AbstractDescent
 
 
 class Nesterov(AbstractDescent):
@@ -18,14 +15,8 @@ class Nesterov(AbstractDescent):
     14 % above the paper's rows; the equation's own points, at 12 to 13 %, hardly come nearer.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(momentum=PRESENT)
-
     lr: float
     beta: float
-
-    def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta", self.beta)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -1,11 +1,8 @@
 """RMSProp."""
 
-from typing import ClassVar
-
 import optax
 
-from .base import EPS, AbstractDescent, require_decay, require_positive
-from .mechanisms import PRESENT, Mechanisms
+from .base import EPS, AbstractDescent, require_decay
 
 
 class RMSProp(AbstractDescent):
@@ -17,16 +14,12 @@ class RMSProp(AbstractDescent):
     Departs from the paper: nothing; alpha is the equation's beta_2.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT)
-
     lr: float
     alpha: float = 0.99
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
         require_decay("alpha", self.alpha)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -1,13 +1,12 @@
 """Sharpness-aware minimisation."""
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float
 
 from .base import EPS, AbstractDescent, require_positive
-from .mechanisms import PRESENT, Mechanisms
 
 
 class SAMMemory(NamedTuple):
@@ -26,16 +25,12 @@ class SAM(AbstractDescent):
     Departs from the paper: q~ is clipped to the box too.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(shaped_energy=PRESENT, extra_gradients=1)
-
     lr: float
     rho: float = 0.05
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
         require_positive("rho", self.rho)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

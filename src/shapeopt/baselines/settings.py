@@ -47,101 +47,49 @@ class ByFamily(Generic[M]):
 
     def of(self, family: str) -> M:
         """The method as set for `family`; a double well is a multi-well."""
-        match family:
-            case "ackley":
-                return self.ackley
-            case "rastrigin":
-                return self.rastrigin
-            case "levy":
-                return self.levy
-            case "multiwell" | "double_well":
-                return self.multiwell
-            case "lennard_jones":
-                return self.lennard_jones
-        return self.fallback
+        known = {field.name for field in dataclasses.fields(self)}
+        name = {"double_well": "multiwell"}.get(family, family)
+        return getattr(self, name if name in known else "fallback")
 
     def derive(self, make: Callable[[M], N]) -> "ByFamily[N]":
         """The settings of a sibling, family by family."""
-        rows = (self.ackley, self.rastrigin, self.levy, self.multiwell, self.lennard_jones, self.fallback)
-        return ByFamily(*(make(row) for row in rows))
+        return ByFamily(*(make(getattr(self, field.name)) for field in dataclasses.fields(self)))
+
+
+def by_family(make: Callable[..., N], **columns: float | tuple[float, ...]) -> ByFamily[N]:
+    """The rows of a table from its columns, in the order of `ByFamily`; a single number stands for all rows."""
+    whole = {name: column if isinstance(column, tuple) else (column,) * 6 for name, column in columns.items()}
+    return ByFamily(*(make(**dict(zip(whole, row, strict=True))) for row in zip(*whole.values(), strict=True)))
 
 
 # tab. app:baseline_hparams_momentum
-GD = ByFamily(
-    ackley=GradientDescent(0.030),
-    rastrigin=GradientDescent(0.012),
-    levy=GradientDescent(0.018),
-    multiwell=GradientDescent(0.014),
-    lennard_jones=GradientDescent(0.0025),
-    fallback=GradientDescent(0.020),
+GD = by_family(GradientDescent, lr=(0.030, 0.012, 0.018, 0.014, 0.0025, 0.020))
+MOMENTUM = by_family(
+    Momentum, lr=(0.028, 0.011, 0.016, 0.012, 0.0020, 0.018), beta=(0.72, 0.65, 0.68, 0.72, 0.65, 0.75)
 )
-MOMENTUM = ByFamily(
-    ackley=Momentum(0.028, 0.72),
-    rastrigin=Momentum(0.011, 0.65),
-    levy=Momentum(0.016, 0.68),
-    multiwell=Momentum(0.012, 0.72),
-    lennard_jones=Momentum(0.0020, 0.65),
-    fallback=Momentum(0.018, 0.75),
-)
-NAG = ByFamily(
-    ackley=Nesterov(0.026, 0.82),
-    rastrigin=Nesterov(0.010, 0.78),
-    levy=Nesterov(0.015, 0.80),
-    multiwell=Nesterov(0.011, 0.80),
-    lennard_jones=Nesterov(0.0018, 0.75),
-    fallback=Nesterov(0.016, 0.82),
-)
+NAG = by_family(Nesterov, lr=(0.026, 0.010, 0.015, 0.011, 0.0018, 0.016), beta=(0.82, 0.78, 0.80, 0.80, 0.75, 0.82))
 
 # tab. app:baseline_hparams_adaptive
-RMSPROP = ByFamily(
-    ackley=RMSProp(0.020, 0.99),
-    rastrigin=RMSProp(0.010, 0.99),
-    levy=RMSProp(0.013, 0.99),
-    multiwell=RMSProp(0.010, 0.99),
-    lennard_jones=RMSProp(0.0015, 0.99),
-    fallback=RMSProp(0.012, 0.99),
-)
-ADAM = ByFamily(
-    ackley=Adam(0.025, 0.9, 0.999),
-    rastrigin=Adam(0.012, 0.9, 0.999),
-    levy=Adam(0.016, 0.9, 0.999),
-    multiwell=Adam(0.012, 0.9, 0.999),
-    lennard_jones=Adam(0.0020, 0.9, 0.999),
-    fallback=Adam(0.015, 0.9, 0.999),
-)
-LIONK = ByFamily(
-    ackley=LionK(0.010, 0.9, 0.99, 5, 1.15),
-    rastrigin=LionK(0.006, 0.9, 0.99, 5, 1.10),
-    levy=LionK(0.008, 0.9, 0.99, 5, 1.10),
-    multiwell=LionK(0.006, 0.9, 0.99, 5, 1.10),
-    lennard_jones=LionK(0.0015, 0.9, 0.99, 4, 1.05),
-    fallback=LionK(0.008, 0.9, 0.99, 5, 1.10),
+RMSPROP = by_family(RMSProp, lr=(0.020, 0.010, 0.013, 0.010, 0.0015, 0.012), alpha=0.99)
+ADAM = by_family(Adam, lr=(0.025, 0.012, 0.016, 0.012, 0.0020, 0.015), beta1=0.9, beta2=0.999)
+LIONK = by_family(
+    LionK,
+    lr=(0.010, 0.006, 0.008, 0.006, 0.0015, 0.008),
+    beta1=0.9,
+    beta2=0.99,
+    kick_period=(5, 5, 5, 5, 4, 5),
+    kick_scale=(1.15, 1.10, 1.10, 1.10, 1.05, 1.10),
 )
 
 # tab. app:baseline_hparams_statistical
-SHAMPOO = ByFamily(
-    ackley=Shampoo(0.020),
-    rastrigin=Shampoo(0.010),
-    levy=Shampoo(0.013),
-    multiwell=Shampoo(0.010),
-    lennard_jones=Shampoo(0.0015),
-    fallback=Shampoo(0.012),
-)
-SOAP_SETTINGS = ByFamily(
-    ackley=SOAP(0.012, 0.95, 0.99),
-    rastrigin=SOAP(0.008, 0.95, 0.99),
-    levy=SOAP(0.010, 0.95, 0.99),
-    multiwell=SOAP(0.008, 0.95, 0.99),
-    lennard_jones=SOAP(0.0018, 0.95, 0.99),
-    fallback=SOAP(0.010, 0.95, 0.99),
-)
-SOPHIA = ByFamily(
-    ackley=Sophia(0.030, 0.965, 0.99, 0.030),
-    rastrigin=Sophia(0.012, 0.965, 0.99, 0.025),
-    levy=Sophia(0.016, 0.965, 0.99, 0.030),
-    multiwell=Sophia(0.012, 0.965, 0.99, 0.025),
-    lennard_jones=Sophia(0.0020, 0.965, 0.99, 0.020),
-    fallback=Sophia(0.016, 0.965, 0.99, 0.030),
+SHAMPOO = by_family(Shampoo, lr=(0.020, 0.010, 0.013, 0.010, 0.0015, 0.012))
+SOAP_SETTINGS = by_family(SOAP, lr=(0.012, 0.008, 0.010, 0.008, 0.0018, 0.010), beta=0.95, nu=0.99)
+SOPHIA = by_family(
+    Sophia,
+    lr=(0.030, 0.012, 0.016, 0.012, 0.0020, 0.016),
+    beta1=0.965,
+    beta2=0.99,
+    rho=(0.030, 0.025, 0.030, 0.025, 0.020, 0.030),
 )
 
 # Not in the paper's tables.

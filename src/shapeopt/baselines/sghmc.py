@@ -1,7 +1,5 @@
 """Stochastic-gradient Hamiltonian Monte Carlo, used as an optimizer."""
 
-from typing import ClassVar
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,7 +8,6 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..core import Box, Reading
 from ..oracles.checks import require
 from .base import AbstractBaseline, inside, require_not_negative, require_positive, usable_gradient
-from .mechanisms import IMPLICIT, PRESENT, Mechanisms
 
 
 class SGHMCState(eqx.Module):
@@ -27,8 +24,6 @@ class SGHMC(AbstractBaseline):
 
     Departs from the paper: M = I, and a temperature T, which is 1 there.
     """
-
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(momentum=PRESENT, preconditioner=IMPLICIT, diffusion=PRESENT)
 
     eta: float
     gamma: float

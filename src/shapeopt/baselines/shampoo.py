@@ -1,13 +1,12 @@
 """Shampoo, for a vector."""
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from .base import EPS, AbstractDescent, require_positive
-from .mechanisms import PRESENT, Mechanisms
+from .base import EPS, AbstractDescent
 
 
 class ShampooMemory(NamedTuple):
@@ -27,14 +26,8 @@ class Shampoo(AbstractDescent):
     about as well as that with the whole of L.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT)
-
     lr: float
     eps: float = EPS
-
-    def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -1,11 +1,8 @@
 """SOAP, for a vector."""
 
-from typing import ClassVar
-
 import optax
 
-from .base import EPS, AbstractDescent, from_optax, require_decay, require_positive
-from .mechanisms import PRESENT, Mechanisms
+from .base import EPS, AbstractDescent, from_optax, require_decay
 
 
 class SOAP(AbstractDescent):
@@ -16,18 +13,13 @@ class SOAP(AbstractDescent):
     tab. app:baseline_hparams_statistical. Both means are corrected for their start at zero.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT, auxiliary_statistics=True)
-
     lr: float
     beta: float = 0.95
     nu: float = 0.99
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta", self.beta)
         require_decay("nu", self.nu)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -1,13 +1,12 @@
 """Sophia."""
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from .base import EPS, AbstractDescent, average, require_decay, require_positive
-from .mechanisms import PRESENT, Mechanisms
+from .base import EPS, AbstractDescent, average, require_positive
 
 
 class SophiaMemory(NamedTuple):
@@ -27,8 +26,6 @@ class Sophia(AbstractDescent):
     curvature otherwise.
     """
 
-    mechanisms: ClassVar[Mechanisms] = Mechanisms(auxiliary=PRESENT, preconditioner=PRESENT, auxiliary_statistics=True)
-
     lr: float
     beta1: float
     beta2: float
@@ -36,11 +33,7 @@ class Sophia(AbstractDescent):
     eps: float = EPS
 
     def __check_init__(self):
-        require_positive("lr", self.lr)
-        require_decay("beta1", self.beta1)
-        require_decay("beta2", self.beta2)
         require_positive("rho", self.rho)
-        require_positive("eps", self.eps)
 
     @property
     def rule(self) -> optax.GradientTransformation:

@@ -6,7 +6,6 @@ from types import MappingProxyType
 
 from . import settings
 from .base import AbstractBaseline
-from .mechanisms import Mechanisms
 from .settings import ByFamily
 
 
@@ -21,10 +20,6 @@ class Baseline:
     def constructor(self) -> type[AbstractBaseline]:
         """The class, for settings of one's own."""
         return type(self.settings.fallback)
-
-    @property
-    def mechanisms(self) -> Mechanisms:
-        return self.constructor.mechanisms
 
 
 BASELINES: Mapping[str, Baseline] = MappingProxyType(

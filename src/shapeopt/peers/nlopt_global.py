@@ -41,55 +41,57 @@ class Mlsl(AbstractPeer):
 
 
 @dataclass(frozen=True)
-class ControlledRandomSearch(AbstractPeer):
+class AbstractPopulation(AbstractPeer):
+    """A method of NLopt with a population, of values alone; `members` None leaves NLopt's own number."""
+
+    name: str = ""
+    members: int | None = None
+    package: ClassVar[str] = "nlopt"
+    uses_gradients: ClassVar[bool] = False
+    start: ClassVar[Start] = Start.READS
+    algorithm: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.members is not None and self.members < 1:
+            raise ValueError(f"`members` must be positive, or None; got {self.members}.")
+
+    def fewest(self, d: int) -> int:
+        """The smallest population that NLopt takes."""
+        return 1
+
+    def search(
+        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
+    ) -> None:
+        nlopt = load(self.package)
+        method = nlopt.opt(getattr(nlopt, self.algorithm), x0.size)
+        if self.members is not None:
+            method.set_population(max(self.members, self.fewest(x0.size)))
+        _run(nlopt, method, reader, x0, lower, upper, seed)
+
+
+@dataclass(frozen=True)
+class ControlledRandomSearch(AbstractPopulation):
     """CRS2 with local mutation (Kaelo and Ali 2006); values alone. `members` None leaves NLopt's 10 (d + 1).
 
     Departs from the paper: not in it.
     """
 
     name: str = "crs2"
-    members: int | None = None
-    package: ClassVar[str] = "nlopt"
-    uses_gradients: ClassVar[bool] = False
-    start: ClassVar[Start] = Start.READS
+    algorithm: ClassVar[str] = "GN_CRS2_LM"
 
-    def __post_init__(self) -> None:
-        _require_members(self.members)
-
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
-        nlopt = load(self.package)
-        method = nlopt.opt(nlopt.GN_CRS2_LM, x0.size)
-        if self.members is not None:
-            method.set_population(max(self.members, x0.size + 1))  # NLopt refuses fewer
-        _run(nlopt, method, reader, x0, lower, upper, seed)
+    def fewest(self, d: int) -> int:
+        return d + 1
 
 
 @dataclass(frozen=True)
-class Isres(AbstractPeer):
+class Isres(AbstractPopulation):
     """The evolution strategy ISRES (Runarsson and Yao 2005); values alone. `members` None leaves NLopt's 20 (d + 1).
 
     Departs from the paper: not in it.
     """
 
     name: str = "isres"
-    members: int | None = None
-    package: ClassVar[str] = "nlopt"
-    uses_gradients: ClassVar[bool] = False
-    start: ClassVar[Start] = Start.READS
-
-    def __post_init__(self) -> None:
-        _require_members(self.members)
-
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
-        nlopt = load(self.package)
-        method = nlopt.opt(nlopt.GN_ISRES, x0.size)
-        if self.members is not None:
-            method.set_population(self.members)
-        _run(nlopt, method, reader, x0, lower, upper, seed)
+    algorithm: ClassVar[str] = "GN_ISRES"
 
 
 def _run(
@@ -136,8 +138,3 @@ class _Objective:
             self.fault = fault
             self.method.force_stop()
             return np.inf
-
-
-def _require_members(members: int | None) -> None:
-    if members is not None and members < 1:
-        raise ValueError(f"`members` must be positive, or None; got {members}.")

@@ -19,14 +19,12 @@ from .plants import DoubleIntegrator, Navigation, Pendulum
 from .published import AbstractProblem, PublishedFamily
 from .rastrigin import Rastrigin
 from .shifted import AbstractLandscape, ShiftedTask
-from .split import HELD_OUT, TRAINING, VALIDATION
-from .table import FAMILIES, make_family
+from .table import FAMILIES, HELD_OUT, TRAINING, make_family
 
 __all__ = [
     "FAMILIES",
     "HELD_OUT",
     "TRAINING",
-    "VALIDATION",
     "AbstractDrawnLandscape",
     "AbstractFamily",
     "AbstractLandscape",

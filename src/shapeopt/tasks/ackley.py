@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from .base import AbstractFamily, StartLaw, require_dimension, require_law
-from .shifted import ZERO_BY_CONSTRUCTION, AbstractLandscape, ShiftedTask, multiplier, place
+from .shifted import AbstractLandscape, AbstractShiftedFamily, ShiftedTask, multiplier, place
 
 B = 0.2  # eq. ackley_def
 
@@ -34,7 +33,7 @@ class AckleyLandscape(AbstractLandscape):
         return -a * jnp.expm1(-B * rise) - self.ripple * jnp.e * jnp.expm1(dip)  # eq. ackley_def
 
 
-class Ackley(AbstractFamily):
+class Ackley(AbstractShiftedFamily):
     """Shifted, optionally rotated Ackley functions.
 
     `varied` draws per-task a, ripple height and frequency, and rounds the kink off with eps = 1e-6: the law under
@@ -43,22 +42,11 @@ class Ackley(AbstractFamily):
     Departs from the paper: the multipliers are measured, not stated there.
     """
 
-    dimension: int = eqx.field(static=True)
-    law: StartLaw = eqx.field(static=True, default=StartLaw.BOX)
-    rotated: bool = eqx.field(static=True, default=False)
     varied: bool = eqx.field(static=True, default=False)
-
-    def __check_init__(self) -> None:
-        require_dimension(self.dimension)
-        require_law(self.law)
 
     @property
     def name(self) -> str:
         return "ackley"
-
-    @property
-    def minimum_source(self) -> str:
-        return ZERO_BY_CONSTRUCTION
 
     def sample(self, key: PRNGKeyArray) -> ShiftedTask:
         key_place, key_a, key_ripple, key_c = jax.random.split(key, 4)

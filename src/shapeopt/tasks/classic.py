@@ -4,14 +4,15 @@ None is in the paper. Each is written around its minimiser, so that a shift plac
 does. Sources of the formulas: Rosenbrock (1960); Dixon and Price (1989).
 """
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from .base import AbstractFamily, StartLaw, require_dimension, require_law
-from .shifted import ZERO_BY_CONSTRUCTION, AbstractLandscape, ShiftedTask, place
+from .shifted import AbstractLandscape, AbstractShiftedFamily, ShiftedTask, place
 
 
 class QuadraticLandscape(AbstractLandscape):
@@ -57,20 +58,16 @@ def dixon_price_minimiser(dimension: int) -> np.ndarray:
     return 2.0 ** (2.0 ** -np.arange(dimension) - 1)
 
 
-class Quadratic(AbstractFamily):
+class Quadratic(AbstractShiftedFamily):
     """Shifted convex quadratics of a given condition number, turned by a random rotation unless told otherwise.
 
     Departs from the paper: not in it.
     """
 
-    dimension: int = eqx.field(static=True)
-    law: StartLaw = eqx.field(static=True, default=StartLaw.BOX)
     rotated: bool = eqx.field(static=True, default=True)
     condition: float = eqx.field(static=True, default=100.0)
 
     def __check_init__(self) -> None:
-        require_dimension(self.dimension)
-        require_law(self.law)
         if not self.condition >= 1:
             raise ValueError(f"`condition` must be at least 1; got {self.condition}.")
 
@@ -78,61 +75,37 @@ class Quadratic(AbstractFamily):
     def name(self) -> str:
         return "quadratic"
 
-    @property
-    def minimum_source(self) -> str:
-        return ZERO_BY_CONSTRUCTION
-
     def sample(self, key: PRNGKeyArray) -> ShiftedTask:
         return place(key, QuadraticLandscape(self.condition), self.dimension, self.law, self.rotated)
 
 
-class Rosenbrock(AbstractFamily):
+class Rosenbrock(AbstractShiftedFamily):
     """Shifted, optionally rotated Rosenbrock functions.
 
     Departs from the paper: not in it.
     """
 
-    dimension: int = eqx.field(static=True)
-    law: StartLaw = eqx.field(static=True, default=StartLaw.BOX)
-    rotated: bool = eqx.field(static=True, default=False)
-
-    def __check_init__(self) -> None:
-        require_dimension(self.dimension, least=2)
-        require_law(self.law)
+    least: ClassVar[int] = 2
 
     @property
     def name(self) -> str:
         return "rosenbrock"
 
-    @property
-    def minimum_source(self) -> str:
-        return ZERO_BY_CONSTRUCTION
-
     def sample(self, key: PRNGKeyArray) -> ShiftedTask:
         return place(key, RosenbrockLandscape(), self.dimension, self.law, self.rotated)
 
 
-class DixonPrice(AbstractFamily):
+class DixonPrice(AbstractShiftedFamily):
     """Shifted, optionally rotated Dixon-Price functions; distance is to the nearer of the two minimisers.
 
     Departs from the paper: not in it.
     """
 
-    dimension: int = eqx.field(static=True)
-    law: StartLaw = eqx.field(static=True, default=StartLaw.BOX)
-    rotated: bool = eqx.field(static=True, default=False)
-
-    def __check_init__(self) -> None:
-        require_dimension(self.dimension, least=2)
-        require_law(self.law)
+    least: ClassVar[int] = 2
 
     @property
     def name(self) -> str:
         return "dixon_price"
-
-    @property
-    def minimum_source(self) -> str:
-        return ZERO_BY_CONSTRUCTION
 
     def sample(self, key: PRNGKeyArray) -> ShiftedTask:
         dtype = jax.dtypes.canonicalize_dtype(float)

@@ -33,10 +33,6 @@ class ControlTask(AbstractTask):
     def __call__(self, q: Float[Array, " d"]) -> Float[Array, ""]:
         return trajectory_cost(self.plant, q)
 
-    def adjoint_value_and_gradient(self, q: Float[Array, " d"]) -> tuple[Float[Array, ""], Float[Array, " d"]]:
-        """f_tau(q) and its gradient by the discrete adjoint, with the plant's own derivatives and no autodiff."""
-        return adjoint_value_and_gradient(self.plant, q)
-
     @property
     def box(self) -> Box:
         return cube(self.minimiser.shape[-1], REACH, self.minimiser.dtype)
@@ -56,32 +52,6 @@ def trajectory_cost(plant: AbstractPlant, q: Float[Array, " d"]) -> Float[Array,
 
     last, stages = jax.lax.scan(forward, plant.x0, q.reshape(-1, plant.control_size))
     return plant.terminal(last) + jnp.sum(stages) + plant.lambda_u * jnp.sum(q**2)  # eq. control_obj
-
-
-def adjoint_value_and_gradient(
-    plant: AbstractPlant, q: Float[Array, " d"]
-) -> tuple[Float[Array, ""], Float[Array, " d"]]:
-    """One pass forward for the states, one backward for the costates.
-
-        costate_T = dPhi(x_T),  costate_t = dl(x_t) + A_t^T costate_{t+1}
-        df/du_t = B_t^T costate_{t+1} + 2 lambda_u u_t
-
-    Departs from the paper: nothing; it names the discrete adjoint without writing it out.
-    """
-    controls = q.reshape(-1, plant.control_size)
-
-    def forward(x, u):
-        return plant.step(x, u), (x, plant.stage(x))
-
-    def backward(costate, point):
-        x, u = point
-        A, B = plant.step_jacobians(x, u)
-        return plant.stage_gradient(x) + A.T @ costate, B.T @ costate + 2 * plant.lambda_u * u
-
-    last, (states, stages) = jax.lax.scan(forward, plant.x0, controls)
-    value = plant.terminal(last) + jnp.sum(stages) + plant.lambda_u * jnp.sum(q**2)  # eq. control_obj
-    _, gradient = jax.lax.scan(backward, plant.terminal_gradient(last), (states, controls), reverse=True)
-    return value, gradient.reshape(-1)
 
 
 class Control(AbstractFamily):

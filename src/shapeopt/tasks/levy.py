@@ -5,8 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from .base import AbstractFamily, StartLaw, require_dimension, require_law
-from .shifted import ZERO_BY_CONSTRUCTION, AbstractLandscape, ShiftedTask, multiplier, place
+from .shifted import AbstractLandscape, AbstractShiftedFamily, ShiftedTask, multiplier, place
 
 
 class LevyLandscape(AbstractLandscape):
@@ -31,28 +30,17 @@ class LevyLandscape(AbstractLandscape):
         return self.scale * (first + middle + last)  # eq. levy_def
 
 
-class Levy(AbstractFamily):
+class Levy(AbstractShiftedFamily):
     """Shifted, optionally rotated Lévy functions; `varied` draws per-task scale, ridge height and sine frequency.
 
     Departs from the paper: the multipliers are measured, not stated there.
     """
 
-    dimension: int = eqx.field(static=True)
-    law: StartLaw = eqx.field(static=True, default=StartLaw.BOX)
-    rotated: bool = eqx.field(static=True, default=False)
     varied: bool = eqx.field(static=True, default=False)
-
-    def __check_init__(self) -> None:
-        require_dimension(self.dimension)
-        require_law(self.law)
 
     @property
     def name(self) -> str:
         return "levy"
-
-    @property
-    def minimum_source(self) -> str:
-        return ZERO_BY_CONSTRUCTION
 
     def sample(self, key: PRNGKeyArray) -> ShiftedTask:
         key_place, key_scale, key_ridge, key_frequency = jax.random.split(key, 4)

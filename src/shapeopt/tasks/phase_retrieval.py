@@ -45,10 +45,6 @@ class PhaseRetrievalTask(AbstractTask):
         return _misfit(self.A[indices], self.b[indices], self.lambda_x, q)
 
     @property
-    def num_measurements(self) -> int:
-        return self.b.shape[-1]
-
-    @property
     def box(self) -> Box:
         return cube(self.A.shape[-1], REACH, self.A.dtype)
 

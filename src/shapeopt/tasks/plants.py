@@ -1,4 +1,4 @@
-"""Controlled systems of the `control` family (eq. control_dynamics), with their derivatives written by hand.
+"""Controlled systems of the `control` family (eq. control_dynamics).
 
 Every plant runs for a fixed time, split into as many steps as the decision vector has controls. The running cost
 l(x, u) of eq. control_obj depends on x alone here; the control's own price is its lambda_u term.
@@ -15,7 +15,6 @@ from jaxtyping import Array, Float, PRNGKeyArray
 NUM_OBSTACLES = 3
 State = Float[Array, " n"]
 Input = Float[Array, " m"]
-Jacobians = tuple[Float[Array, "n n"], Float[Array, "n m"]]
 
 
 class AbstractPlant(eqx.Module):
@@ -39,24 +38,12 @@ class AbstractPlant(eqx.Module):
         """phi(x, u)."""
 
     @abc.abstractmethod
-    def step_jacobians(self, x: State, u: Input) -> Jacobians:
-        """d phi / dx and d phi / du."""
-
-    @abc.abstractmethod
     def stage(self, x: State) -> Float[Array, ""]:
         """The running cost l(x)."""
 
     @abc.abstractmethod
-    def stage_gradient(self, x: State) -> State:
-        """dl / dx."""
-
-    @abc.abstractmethod
     def terminal(self, x: State) -> Float[Array, ""]:
         """The terminal cost Phi(x)."""
-
-    @abc.abstractmethod
-    def terminal_gradient(self, x: State) -> State:
-        """d Phi / dx."""
 
 
 def _uniform(key: PRNGKeyArray, *ranges: tuple[float, float]) -> Float[Array, " k"]:
@@ -94,21 +81,11 @@ class DoubleIntegrator(AbstractPlant):
         push = jnp.stack([0.5 * self.dt**2 * u[0], self.dt * u[0]])
         return jnp.stack([x[0] + self.dt * x[1], x[1]]) + push
 
-    def step_jacobians(self, x: State, u: Input) -> Jacobians:
-        A = jnp.array([[1.0, self.dt], [0.0, 1.0]], x.dtype)
-        return A, jnp.array([[0.5 * self.dt**2], [self.dt]], x.dtype)
-
     def stage(self, x: State) -> Float[Array, ""]:
         return self.weight_stage * jnp.sum((x - self.target) ** 2)
 
-    def stage_gradient(self, x: State) -> State:
-        return 2 * self.weight_stage * (x - self.target)
-
     def terminal(self, x: State) -> Float[Array, ""]:
         return self.weight_terminal * jnp.sum((x - self.target) ** 2)
-
-    def terminal_gradient(self, x: State) -> State:
-        return 2 * self.weight_terminal * (x - self.target)
 
 
 class Pendulum(AbstractPlant):
@@ -141,23 +118,11 @@ class Pendulum(AbstractPlant):
         rate = x[1] + self.dt * (u[0] - self.gravity * jnp.sin(x[0]) - self.friction * x[1])
         return jnp.stack([x[0] + self.dt * rate, rate])
 
-    def step_jacobians(self, x: State, u: Input) -> Jacobians:
-        by_angle = -self.dt * self.gravity * jnp.cos(x[0])
-        by_rate = 1 - self.dt * self.friction
-        A = jnp.stack([jnp.stack([1 + self.dt * by_angle, self.dt * by_rate]), jnp.stack([by_angle, by_rate])])
-        return A, jnp.array([[self.dt**2], [self.dt]], x.dtype)
-
     def stage(self, x: State) -> Float[Array, ""]:
         return self.weight_stage * (1 + jnp.cos(x[0]))
 
-    def stage_gradient(self, x: State) -> State:
-        return jnp.stack([-self.weight_stage * jnp.sin(x[0]), jnp.zeros_like(x[1])])
-
     def terminal(self, x: State) -> Float[Array, ""]:
         return self.weight_terminal * (1 + jnp.cos(x[0]) + 0.05 * x[1] ** 2)
-
-    def terminal_gradient(self, x: State) -> State:
-        return self.weight_terminal * jnp.stack([-jnp.sin(x[0]), 0.1 * x[1]])
 
 
 class Navigation(AbstractPlant):
@@ -190,21 +155,11 @@ class Navigation(AbstractPlant):
     def step(self, x: State, u: Input) -> State:
         return x + self.dt * u
 
-    def step_jacobians(self, x: State, u: Input) -> Jacobians:
-        eye = jnp.eye(2, dtype=x.dtype)
-        return eye, self.dt * eye
-
     def _hills(self, x: State) -> Float[Array, " k"]:
         return self.heights * jnp.exp(-0.5 * jnp.sum((x - self.centres) ** 2, axis=-1) / self.widths**2)
 
     def stage(self, x: State) -> Float[Array, ""]:
         return jnp.sum(self._hills(x))
 
-    def stage_gradient(self, x: State) -> State:
-        return -jnp.sum((self._hills(x) / self.widths**2)[:, None] * (x - self.centres), axis=0)
-
     def terminal(self, x: State) -> Float[Array, ""]:
         return self.weight_terminal * jnp.sum((x - self.goal) ** 2)
-
-    def terminal_gradient(self, x: State) -> State:
-        return 2 * self.weight_terminal * (x - self.goal)

@@ -5,8 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from .base import AbstractFamily, StartLaw, require_dimension, require_law
-from .shifted import ZERO_BY_CONSTRUCTION, AbstractLandscape, ShiftedTask, multiplier, place
+from .shifted import AbstractLandscape, AbstractShiftedFamily, ShiftedTask, multiplier, place
 
 
 class RastriginLandscape(AbstractLandscape):
@@ -23,28 +22,17 @@ class RastriginLandscape(AbstractLandscape):
         return jnp.sum(self.bowl * x**2 + 2 * self.A * jnp.sin(0.5 * self.omega * x) ** 2)  # eq. rastrigin_def
 
 
-class Rastrigin(AbstractFamily):
+class Rastrigin(AbstractShiftedFamily):
     """Shifted, optionally rotated Rastrigin functions; `varied` draws per-task bowl, A and frequency.
 
     Departs from the paper: the multipliers are measured, not stated there.
     """
 
-    dimension: int = eqx.field(static=True)
-    law: StartLaw = eqx.field(static=True, default=StartLaw.BOX)
-    rotated: bool = eqx.field(static=True, default=False)
     varied: bool = eqx.field(static=True, default=False)
-
-    def __check_init__(self) -> None:
-        require_dimension(self.dimension)
-        require_law(self.law)
 
     @property
     def name(self) -> str:
         return "rastrigin"
-
-    @property
-    def minimum_source(self) -> str:
-        return ZERO_BY_CONSTRUCTION
 
     def sample(self, key: PRNGKeyArray) -> ShiftedTask:
         key_place, key_bowl, key_height, key_omega = jax.random.split(key, 4)

@@ -5,6 +5,7 @@ that the value at q = s is exactly 0 and small gaps keep their digits, save wher
 """
 
 import abc
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -12,7 +13,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core import REACH, Box
-from .base import PAPER_RADII, PAPER_RADII_LARGE, AbstractTask, StartLaw, cube, draw_start
+from .base import (
+    PAPER_RADII,
+    PAPER_RADII_LARGE,
+    AbstractFamily,
+    AbstractTask,
+    StartLaw,
+    cube,
+    draw_start,
+    require_dimension,
+    require_law,
+)
 
 BOX_SHIFT = 4.0  # s ~ U(-4, 4)^d under BOX
 NEAR_SHIFT = 1.0  # s ~ U(-1, 1)^d under PAPER and NEAR
@@ -61,6 +72,23 @@ class ShiftedTask(AbstractTask):
 
     def distance(self, q: Float[Array, " d"]) -> Float[Array, ""]:
         return jnp.min(jnp.linalg.norm(q - self.minimisers, axis=-1))
+
+
+class AbstractShiftedFamily(AbstractFamily):
+    """A family of `ShiftedTask`s; `least` is its smallest dimension."""
+
+    dimension: int = eqx.field(static=True)
+    law: StartLaw = eqx.field(static=True, default=StartLaw.BOX)
+    rotated: bool = eqx.field(static=True, default=False)
+    least: ClassVar[int] = 1
+
+    def __check_init__(self) -> None:
+        require_dimension(self.dimension, self.least)
+        require_law(self.law)
+
+    @property
+    def minimum_source(self) -> str:
+        return ZERO_BY_CONSTRUCTION
 
 
 def frame(

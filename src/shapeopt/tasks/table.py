@@ -50,6 +50,10 @@ FAMILIES: Mapping[str, Callable[..., AbstractFamily]] = MappingProxyType(
     }
 )
 
+# What a policy may be trained on, and what it is only ever judged on.
+HELD_OUT: tuple[str, ...] = (*(kind.name for kind in HELD_OUT_LANDSCAPES), *(problem.name for problem in PUBLISHED))
+TRAINING: tuple[str, ...] = tuple(name for name in FAMILIES if name not in HELD_OUT)
+
 
 def make_family(
     name: str,

@@ -1,10 +1,11 @@
-"""Which mechanisms of the port-Hamiltonian reading the optimizers have, from what each of them declares."""
+"""Which mechanisms of the port-Hamiltonian reading the optimizers have."""
 
 from collections.abc import Sequence
 
-from ...baselines import BASELINES, Mechanisms, Presence
+from ...baselines import BASELINES
 from ...bench.digest import Digest
 from ...bench.layout import Entry, Group, Table, words
+from ..mechanisms import MECHANISMS, Mechanisms, Presence
 
 # tab. summary:short. Momentum p; memory and archive; the metric M; U_shp; the port u_shp - K_d y; no noise is injected
 # into the step, but escapes are drawn at random; the controller computes more and reads no more.
@@ -23,7 +24,7 @@ HEADS = ("Momentum", "Auxiliary state", "Preconditioner", "Shaped energy", "Port
 
 def mechanisms_table(found: Sequence[Digest] = (), seed: int = 0) -> Table:
     """The optimizers' mechanisms (tab. summary:short); needs no records."""
-    rows = [_row(baseline.title, baseline.mechanisms) for baseline in BASELINES.values()]
+    rows = [_row(baseline.title, MECHANISMS[name]) for name, baseline in BASELINES.items()]
     return Table(
         name="mechanisms",
         title="Mechanisms of the optimizers in the port-Hamiltonian reading",
