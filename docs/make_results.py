@@ -29,13 +29,16 @@ INTRODUCTION = """# Results
 Every number and picture on this page is made by `python docs/make_results.py` from the records that
 `shapeopt bench run PROTOCOL --out benchmarks/records/bench` wrote; nothing is typed. All methods of a cell had the same
 tasks, starts, noise and counted budget. A number is bold only where a test says that it is better than every other
-(below each table), and where the paper has a figure it stands beside ours. `shapeopt bench table`, `compare` and `plot`
-show the same for records of your own.
+(below each table), and the figures of the paper stand beside those measured here. `shapeopt bench table`, `compare`
+and `plot` show the same for records of your own.
+
+**The records of `universal` on this page were made with the version before the rebuild of its tactics and engines; they
+are being made anew.**
 """
 UNMATCHED = """What of the paper can't be matched, and why:
 
-- its Lennard-Jones rows: at d = 6 its clusters behave like a softened pair in a trap, at d = 18 like nothing that we
-  found; ours are the true energies;
+- its Lennard-Jones rows: at d = 6 its clusters behave like a softened pair in a trap, at d = 18 like nothing
+  that was tried; here they are the true energies;
 - its multi-well rows: neither noise nor budget is given, and 1,251 calls is the mean that it reports;
 - NAG on control at d = 32: it diverges there, and the paper has no figure.
 

@@ -9,12 +9,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BAR = 1.1  # of benchmarks/local_search.py
-ABLATION = (
-    "In that table an area is the mean over 500 calls of the share of targets reached, from 1 to 1e-8 of the first gap "
-    "on a logarithmic scale; a hit is a gap below 1e-2; what is lost is paired over tasks, with bootstrap intervals "
-    "(BCa), bold where they leave 0 out. The policy has no repulsion from visited basins: its memory of them feeds the "
-    "moves along basin differences alone. Skew channel and learned metric are the controller's, which is silent."
-)
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 
 
@@ -53,7 +47,7 @@ def within_the_bar() -> str:
 
 def throughput() -> str:
     """Speed beside SciPy in one run."""
-    lines = ["| speed, side by side | ours | SciPy | ratio | target |", "|---|---|---|---|---|"]
+    lines = ["| speed, side by side | shapeopt | SciPy | ratio | target |", "|---|---|---|---|---|"]
     for row in rows("throughput"):
         verdict = ""
         if row["target"] is not None:
@@ -61,23 +55,6 @@ def throughput() -> str:
             verdict = f"{'≥' if row['at_least'] else '≤'} {row['target']:g}, {'met' if met else 'missed'}"
         lines.append(f"| {row['what']} | {row['ours']} | {row['scipy']} | {row['figure']:.2f} | {verdict} |")
     return "\n".join(lines)
-
-
-def ablation() -> str:
-    """What each part of the untrained policy earns."""
-    lines = ["| without | instead | tasks | area with | area lost | hits lost |", "|---|---|---|---|---|---|"]
-    for row in rows("universal_ablation"):
-        tasks = f"{row['tasks']} in {row['cells']} {row['group']} cells"
-        lost = (_lost(row[f"{figure}_difference"], row[f"{figure}_interval"]) for figure in ("area", "hits"))
-        lines.append(f"| {row['part']} | {row['instead']} | {tasks} | {row['area']:.3f} | {' | '.join(lost)} |")
-    return "\n".join(lines)
-
-
-def _lost(difference: float, interval: list[float]) -> str:
-    """How much is lost, bold where the interval leaves 0 out."""
-    low, high = sorted(-end for end in interval)
-    text = f"{-difference:+.3f} ({low:+.3f} to {high:+.3f})"
-    return f"**{text}**" if low > 0 or high < 0 else text
 
 
 def folded(title: str, table: str) -> str:
@@ -94,8 +71,6 @@ def main() -> None:
             prior(),
             folded(f"Refining one basin costs about what SciPy's L-BFGS-B costs: {within_the_bar()}", local_search()),
             folded("Speed beside SciPy on two cores, target by target", throughput()),
-            folded("What each part of the policy earns: one off at a time, on the same tasks", ablation()),
-            ABLATION,
             "Made by `python docs/make_tables.py` from the records that `benchmarks/` wrote.",
             END,
         )

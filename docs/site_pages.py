@@ -20,9 +20,6 @@ from shapeopt.paper.weights import load_card
 PACKAGE = Path(inspect.getfile(load_card)).parents[1]
 MARK = "Departs from the paper:"
 NOTHING = ("nothing", "not in it")
-COMPARED = """On how many cells of each protocol it is better than another method, can't be told from it, or is worse,
-by a paired test; and what it gains in [the area under its ECDF](../../bench.md#the-words-of-a-table).
-"""
 
 
 def write(folder: Path) -> None:
@@ -87,12 +84,10 @@ def models() -> str:
     for group, dimensions in grouped(policies()).items():
         names = [group.replace("-N", f"-{one}") for one in dimensions] or [group]
         links = ", ".join(
-            f"[{one or 'any'}](generated/models/{name}.md)" for one, name in zip(dimensions or [0], names, strict=True)
+            f"[{one}](generated/models/{name}.md)" for one, name in zip(dimensions or ["any"], names, strict=True)
         )
         rows.append(f"| `{group}` | {links} |")
-    listed = "\n".join(
-        f"generated/models/{name}" for name in sorted(policies(), key=lambda name: (name != "universal", name))
-    )
+    listed = "\n".join(f"generated/models/{name}" for name in sorted(policies()))
     table = "| policy | cards, by dimension |\n|---|---|\n" + "\n".join(rows)
     return f"{table}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
 
@@ -100,10 +95,8 @@ def models() -> str:
 def model(name: str, card: dict[str, Any]) -> str:
     """The page of one policy."""
     about = card["about"]
-    introduction = about.get("about") or fitted(about)
-    parts = [f"# {name}\n", introduction, use(name, about)]
-    parts += [results(name, about), training(about), settings(card)]
-    return "\n".join(part for part in parts if part)
+    parts = [f"# {name}\n", fitted(about), use(name, about), results(name, about), training(about), settings(card)]
+    return "\n".join(parts)
 
 
 def fitted(about: dict[str, Any]) -> str:
@@ -111,23 +104,17 @@ def fitted(about: dict[str, Any]) -> str:
     return (
         f"The paper's policy, trained for the family `{about['family']}` in {about['dimension']} dimensions: starts of "
         f"the law `{law}`, {readings} readings. It knows that family, those starts and about as many calls, and "
-        "nothing else; for an objective of your own take [universal](universal.md).\n"
+        "nothing else; for an objective of your own use `shapeopt.minimize`.\n"
     )
 
 
 def use(name: str, about: dict[str, Any]) -> str:
-    if "results_of" not in about:
-        return f"\n```\nshapeopt minimize ackley --dim 20 --policy {name}\n```\n"
     calls = about["results_of"]["calls"]
     return f'\n```python\nshapeopt.paper.minimize(fun, x0, bounds=(-5, 5), budget={calls}, policy="{name}")\n```\n'
 
 
 def results(name: str, about: dict[str, Any]) -> str:
-    """What the card says was measured: of a fitted policy one cell, of `universal` a row a protocol and rival."""
-    if "results_of" not in about:
-        return f"## Results\n\n{COMPARED}\n" + "\n".join(
-            against(protocol, found) for protocol, found in about["results"].items()
-        )
+    """What the card says was measured, on one cell."""
     of, rows = about["results_of"], []
     for method, found in sorted(about["results"].items(), key=lambda pair: pair[1]["best_gap"]):
         low, high = found["interval"]
@@ -138,22 +125,7 @@ def results(name: str, about: dict[str, Any]) -> str:
     return f"## Results\n\nOn {size}:\n\n{head}" + "\n".join(rows) + "\n"
 
 
-def against(protocol: str, found: dict[str, Any]) -> str:
-    """`universal` beside each rival on the cells of a protocol."""
-    head = "| beside | better | not told apart | worse | area gained | 95 % interval |\n|---|---|---|---|---|---|\n"
-    rows = [
-        f"| {rival} | {one['better']} | {one['not told apart']} | {one['worse']} | {one['area_difference']:+.3f} "
-        f"| {one['area_interval'][0]:+.3f} to {one['area_interval'][1]:+.3f} |"
-        for rival, one in found["against"].items()
-    ]
-    lost = "".join(f"- `{cell}`: {', '.join(rivals)}\n" for cell, rivals in found["loses"].items())
-    lost = f"\nMethods that did better, by cell:\n\n{lost}" if lost else ""
-    return f"### {protocol}\n\n{found['cells']} cells.\n\n{head}" + "\n".join(rows) + f"\n{lost}"
-
-
 def training(about: dict[str, Any]) -> str:
-    if "updates" not in about:
-        return f"## Training\n\nNone. Made by `{about['command']}`.\n"
     rows = "\n".join(f"| {update} | {loss:.4f} |" for update, loss in about["validation"])
     return (
         f"## Training\n\n{about['updates']} updates, {about['calls']:,.0f} calls, {about['seconds']:.0f} s on "

@@ -2,10 +2,12 @@
 
 import importlib.util
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -21,3 +23,41 @@ def test_example_runs_and_says_something(path):
     done = subprocess.run([sys.executable, "-W", "error", path], capture_output=True, text=True, env=unseen)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+def test_a_tactic_of_one_s_own_is_in_the_events_of_both_engines(capsys):
+    own = ROOT / "examples" / "own_tactic.py"
+    assert len(own.read_text().splitlines()) < 60
+    names = runpy.run_path(str(own))
+    names["main"]()
+    events = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["compass", "done"] in [line[1:3] for line in events]
+    place = [tactic.name for tactic in names["POLICY"].tactics].index("compass") + 1  # the first is `start`
+    info = names["on_device"]()
+    polls = np.asarray(info.tactic) == place
+    assert polls.any() and np.all(np.asarray(info.cause)[polls] != 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_reading_copy_reaches_the_global_minimum_and_its_ledger_closes(seed):
+    names = runpy.run_path(str(ROOT / "examples" / "shape_from_scratch.py"))
+    start = np.random.default_rng(seed).uniform(-5.0, 5.0, 2)
+    said = []
+    plant = names["minimise"](names["rastrigin"], start, -5.0, 5.0, 500, seed, said.append)
+    assert plant.best_f < 1e-12 and plant.left == 0 and len(plant.lines) == 499 and len(said) > 10
+    lines = np.array(plant.lines)
+    terms, delta = lines[:, :-1], lines[:, -1]
+    assert np.all(np.abs(terms.sum(axis=1) - delta) <= 1e-14 * (np.abs(lines).sum(axis=1) + 200.0))
+    placed = lines[:, names["Line"]._fields.index("relocation")] != 0
+    assert placed.sum() > 20 and not terms[placed][:, [1, 2, 4]].any()
+
+
+def test_the_reading_copy_closes_its_ledger_with_momentum_too():
+    names = runpy.run_path(str(ROOT / "examples" / "shape_from_scratch.py"))
+    plant = names["Plant"](names["rastrigin"], np.array([3.3, -2.7]), -5.0, 5.0, 40)
+    for i in range(39):
+        mass = 1.0 + i % 3  # another metric each time, so that events do work
+        plant.step(lambda v, mass=mass: v / mass, zeta=0.2)
+    lines = np.array(plant.lines)
+    assert lines[:, 0].max() <= 0 and np.abs(lines[:, 1]).max() > 0
+    np.testing.assert_allclose(lines[:, :-1].sum(axis=1), lines[:, -1], rtol=0, atol=1e-11)
