@@ -27,12 +27,13 @@ LIGHT = {
     "turned_axes",
     "planner": "order",
     "engines": "host",
-    "oracles": "batched checks finite_differences flat host host_differences journal probes",
+    "oracles": "batched checks finite_differences flat host journal probes",
     "adapters": "command constraints flight hopping lagrangian nevergrad optuna scipy scipy_forms torch",
     "report": "folder rivals run_page saved scenes view words",
     "plots": "energy style",
-    "cli": "bench bench_tables completion demo environment errors figures interrupt listing minimize objective "
-    "progress record report summary theory train train_progress",
+    "terminal": "environment errors interrupt progress record",
+    "paper.commands": "figures theory train train_progress",
+    "cli": "bench bench_tables completion demo listing minimize objective report summary",
 }
 NEEDED = {"nevergrad": "nevergrad", "optuna": "optuna", "torch": "torch", "energy": "matplotlib", "style": "matplotlib"}
 
@@ -64,15 +65,15 @@ def test_a_numpy_objective_is_read_without_jax():
 import numpy as np
 from shapeopt.core import Box
 from shapeopt.core.problem import read_problem
-from shapeopt.oracles import HostDifferences, HostOracle
+from shapeopt.oracles import FiniteDifferences, HostOracle
 
 problem = read_problem({"a": [1.0, 2.0], "b": np.ones((2, 2))}, (-5, 5), np.random.default_rng(0))
 box = Box.around(problem.lower, problem.upper, problem.x0)
 np.testing.assert_allclose(box.outward(box.inward(problem.x0)), problem.x0)
 fun = lambda x: float(np.sum(np.square(x)))
-differences = HostDifferences(lower=problem.lower, upper=problem.upper)
-for jac in (None, lambda x: 2 * x):
-    oracle = HostOracle(fun, problem.x0, jac, differences=differences)
+differences = FiniteDifferences("3-point", problem.lower, problem.upper)
+for jac, scheme in ((None, differences), (lambda x: 2 * x, None)):
+    oracle = HostOracle(fun, problem.x0, jac, differences=scheme)
     assert not oracle.first_reading(problem.x0)
     np.testing.assert_allclose(oracle.read(problem.x0).gradient, 2 * problem.x0, atol=1e-8)
 """

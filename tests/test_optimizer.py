@@ -261,7 +261,7 @@ def test_minima_near_a_corner_are_found_as_well_as_those_around_the_centre():
             centres = draw.uniform(-1.0, 1.0, (5, 3))
             corner = shift * np.sign(draw.normal(size=3))
 
-            def fun(x, centres=centres + corner):
+            def fun(x, centres=centres + corner, depths=depths):
                 away = x - centres
                 squares = 1.0 + 4.0 * np.sum(away * away, axis=1)
                 i = int(np.argmin(-depths / squares))

@@ -13,11 +13,12 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
+from same_results import same_results
 
 from shapeopt.bench.cells import Cell, Protocol
 from shapeopt.bench.execute import run_cell
 from shapeopt.bench.methods import UnknownMethodError, find_method
-from shapeopt.bench.records import load_record, load_records, make_record, same_results, save_record
+from shapeopt.bench.records import load_record, load_records, make_record, save_record
 from shapeopt.bench.runner import (
     ATTEMPTS,
     DIED,

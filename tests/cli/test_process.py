@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shapeopt.cli.environment import cache_folder, keep_compiled_code
+from shapeopt.terminal.environment import cache_folder, keep_compiled_code
 
 COMMAND = [sys.executable, "-m", "shapeopt.cli"]
 

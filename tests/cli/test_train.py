@@ -12,10 +12,10 @@ from typing import get_args
 import pytest
 
 from shapeopt.cli import main
-from shapeopt.cli import train as command
-from shapeopt.cli.train import Train
-from shapeopt.cli.train_progress import LINES, Lines, speed
 from shapeopt.paper import training
+from shapeopt.paper.commands import train as command
+from shapeopt.paper.commands.train import Train
+from shapeopt.paper.commands.train_progress import LINES, Lines, speed
 from shapeopt.paper.training import PRESETS, Curriculum, Estimation, Precision, Progress, TrainConfig, write_toml
 from shapeopt.paper.training.command import FLAGS, remake
 from shapeopt.tasks import StartLaw

@@ -36,7 +36,7 @@ class Hop(AbstractTactic):
     wider: float = 0.3  # change of its logarithm after a hop that fell back,
     narrower: float = 0.1  # and after one that led to a worse basin
     widest: float = 3.0  # largest change in all
-    share_anywhere: float = 0.3
+    share_anywhere: float = 0.2
 
     name: ClassVar[str] = "hop"
     mode: ClassVar[Mode] = Mode.ESCAPE
