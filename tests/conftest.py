@@ -65,3 +65,17 @@ def bounded_executables() -> Iterator[None]:
     if maps.exists() and len(maps.read_bytes().splitlines()) > MANY_MAPS:
         jax.clear_caches()
         gc.collect()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a grid, each so manieth case stays in the quick tier: another one in each test function of a file."""
+    cases: dict[str, int] = {}
+    for item in items:
+        grid = item.get_closest_marker("grid")
+        if grid is None or not hasattr(item, "callspec"):
+            continue
+        name = item.nodeid.partition("[")[0]
+        seen = cases[name] = cases.get(name, sum(map(ord, name)) % grid.args[0]) + 1
+        if seen % grid.args[0]:
+            item.add_marker(pytest.mark.full)

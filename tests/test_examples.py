@@ -15,7 +15,15 @@ EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "docs" / "example
 LONG = {"train_own_family"}  # in a tiny form in tests/paper/training
 
 
-@pytest.mark.parametrize("path", [path for path in EXAMPLES if path.stem not in LONG], ids=lambda path: path.stem)
+QUICK = {"shape_from_scratch", "own_tactic"}  # the others are full
+CASES = [
+    pytest.param(path, id=path.stem, marks=[] if path.stem in QUICK else [pytest.mark.full])
+    for path in EXAMPLES
+    if path.stem not in LONG
+]
+
+
+@pytest.mark.parametrize("path", CASES)
 def test_example_runs_and_says_something(path):
     if path.stem.startswith("torch_") and importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")

@@ -16,6 +16,8 @@ from shapeopt.oracles import ExactOracle
 from shapeopt.rollout import rollout
 from shapeopt.tasks import cube, make_family
 
+pytestmark = pytest.mark.grid(10)
+
 D, RUNS = 6, 3
 READINGS = 45  # more than one round of the cross-entropy method and two of basin hopping
 CELLS = (("ackley", "float64"), ("lennard_jones", "float64"), ("rosenbrock", "float32"))

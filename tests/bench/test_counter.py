@@ -21,6 +21,8 @@ from shapeopt.bench.sensing import EXACT, AbstractSensing, Noisy, ValueOnly
 from shapeopt.peers import PEERS, available
 from shapeopt.tasks import AbstractFamily, AbstractTask, cube
 
+pytestmark = pytest.mark.grid(10)
+
 # What the protocols use, each with the budget of a tiny run, which no reading of several calls fills to the last call.
 KINDS = {
     "exact": (EXACT, 6),

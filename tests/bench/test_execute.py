@@ -224,6 +224,7 @@ def test_one_seed_gives_the_same_curves_bit_for_bit_and_another_seed_others(meth
     assert np.all(run(noisy, method, seed=4).gap != first.gap)
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize("sensing", [EXACT, Noisy(0.5), NoisyValues(), ValueOnly(1)], ids=lambda s: type(s).__name__)
 def test_a_compiled_and_a_hosted_method_meet_the_same_tasks_starts_and_noise(sensing):
     """One rule twice, compiled in a batch and on the host: only with the same noise do they stay together."""
@@ -244,6 +245,7 @@ def test_all_methods_read_the_same_start_first():
     assert len(np.unique(first[0].gap[:, 0])) == 4
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize("sensing", [EXACT, NoisyValues(), ValueOnly(1)], ids=lambda s: type(s).__name__)
 def test_curves_are_those_of_a_slow_loop(sensing):
     one, optimizer = cell(budget=8, starts=1, sensing=sensing), Adam(0.2, 0.9, 0.999)
@@ -285,6 +287,7 @@ def test_small_budgets_are_spent_to_the_last_call(name, budget):
     assert curves.gap.shape == (2, budget) and np.all(curves.gap >= 0) and np.all(np.isfinite(curves.final_gap))
 
 
+@pytest.mark.full
 def test_shape_itself_lives_with_two_calls():
     curves = run(cell(budget=2), find_method("universal"))
     np.testing.assert_array_equal(curves.calls, 2)

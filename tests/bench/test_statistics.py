@@ -84,6 +84,7 @@ def test_numbers_tie_within_the_share_or_below_the_floor(a, b, tie):
     assert Tolerance().ties(np.array(-b), np.array(-a)) == tie
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("law", ["normal", "skewed"])
 def test_the_interval_covers_the_true_mean_nearly_as_often_as_it_says(law):
     rng = np.random.default_rng(1)

@@ -8,6 +8,8 @@ import pytest
 
 from shapeopt.oracles import ORACLES, AbstractOracle
 
+pytestmark = pytest.mark.grid(4)
+
 DIM = 4
 COSTS = {"value_only": 2 * (DIM // 2) + 1, "coordinate": 2 * DIM + 1}  # every other oracle: one call a reading
 

@@ -15,6 +15,8 @@ from shapeopt.paper.networks import BETA_J, BETA_R, CUES, View, anchor_gain, mod
 from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.paper.policy import PaperPolicy
 
+pytestmark = pytest.mark.grid(5)
+
 DIMENSIONS = (1, 2, 5, 20, 100)
 DTYPES = ("float32", "float64")
 
@@ -111,6 +113,7 @@ def test_operators_of_random_weights_do_something():
     assert np.sum(damped) > 0.1
 
 
+@pytest.mark.full
 def test_mode_gains_are_those_of_the_mode():
     policy = untrained(0, d=2)
     action = policy.plan(view_of(policy, 1))
@@ -190,6 +193,7 @@ def derivatives(policy, start):
     return jnp.sum(rollout(policy, start, 18)[0])
 
 
+@pytest.mark.full
 def test_derivatives_through_a_rollout_are_finite_and_reach_every_array():
     found = derivatives(untrained(0, d=2), jnp.full(2, 2.0))
     for where, leaf in jax.tree_util.tree_leaves_with_path(found):
@@ -247,6 +251,7 @@ def test_a_planned_horizon_stays_between_one_and_twice_the_clock():
     assert 1 <= min(seen) < 6 < max(seen) <= 11
 
 
+@pytest.mark.full
 def test_a_sampled_mode_follows_its_probabilities_and_otherwise_the_key_is_ignored():
     policy, sampling = wild(0, 0.1, d=2), wild(0, 0.1, d=2, sample_mode=True)
     view = view_of(policy, 1)

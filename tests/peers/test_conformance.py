@@ -9,6 +9,8 @@ from shapeopt.core import Box
 from shapeopt.oracles import AdditiveNoise, CoordinateDifferenceOracle, ExactOracle, NoisyOracle, Reader
 from shapeopt.peers import PEERS, Start, available, run_peer
 
+pytestmark = pytest.mark.grid(6)
+
 X0 = np.array([-3.0, 0.7, 4.2])
 # Two are deterministic, one samples a fixed sequence, and one picks a deterministic method for so few dimensions.
 SEEDLESS = {"direct", "shgo", "mlsl", "ngopt"}

@@ -19,6 +19,8 @@ from shapeopt.tasks import (
     make_family,
 )
 
+pytestmark = pytest.mark.grid(4)
+
 KEY = jax.random.key(11)
 
 
@@ -77,6 +79,7 @@ def test_landscape_equals_its_formula_at_the_shifted_and_turned_point(name: str,
         np.testing.assert_allclose(task(jnp.asarray(q)), SLOW[name](R @ (q - np.asarray(task.s))), rtol=1e-10)
 
 
+@pytest.mark.full
 def test_varied_ackley_and_rastrigin_equal_their_formulas_with_the_drawn_multipliers() -> None:
     q = jnp.linspace(-4.0, 3.0, 4)
     for family, slow, names in (

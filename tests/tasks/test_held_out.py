@@ -11,6 +11,8 @@ from scipy.optimize import minimize
 from shapeopt.tasks import HELD_OUT, PublishedFamily, make_family
 from shapeopt.tasks.published import PUBLISHED
 
+pytestmark = pytest.mark.grid(8)
+
 FIXED = {problem.name: problem.dimension for problem in PUBLISHED if problem.dimension}
 KEY = jax.random.key(4)
 

@@ -99,16 +99,9 @@ def gone(pid):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_call_that_takes_too_long_is_ended_with_all_that_it_started(slow, tmp_path):
-    times = []
-
-    def callback(progress):
-        times.append(time.monotonic())
-
+    """How soon, benchmarks/time_limit.py measures."""
     with pytest.raises(TimeoutError, match=r"`call_timeout` = 0\.4 s") as caught:
-        minimize(slow.starts_a_program, callback=callback)
-    assert time.monotonic() - times[-1] < LIMIT + 0.5 + 1.0, (
-        "half a second is promised; a loaded machine gets another one"
-    )
+        minimize(slow.starts_a_program)
     assert caught.value.shapeopt_result.nfev == 4 and caught.value.shapeopt_result.fun < 13.0
     assert gone(int((tmp_path / "program").read_text()))
 

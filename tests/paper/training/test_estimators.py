@@ -15,6 +15,8 @@ from shapeopt.paper.training.estimators import (
     shortened,
 )
 
+pytestmark = pytest.mark.full  # a training run
+
 
 class Pendulum(AbstractProblem):
     """x' = x + rate (sin(gain x) - pull x) from a random start, loss x^2 + x summed over all steps.

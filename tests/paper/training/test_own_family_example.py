@@ -4,7 +4,11 @@ import runpy
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from shapeopt.paper.training import Estimation
+
+pytestmark = pytest.mark.full  # a training run
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "train_own_family.py"
 

@@ -14,6 +14,8 @@ import safetensors.numpy
 
 from shapeopt.paper.training import parallel
 
+pytestmark = pytest.mark.full  # a training run
+
 HERE = Path(__file__).parent
 SETTINGS = """
 dimension = 2

@@ -12,6 +12,8 @@ from shapeopt.paper.training.estimators import Estimate, EvolutionStrategy
 from shapeopt.paper.training.losses import OUTCOME_WEIGHTS
 from shapeopt.paper.training.phases import Part, falling, make_phases, split_policy, units_of
 
+pytestmark = pytest.mark.full  # a training run
+
 
 @pytest.fixture
 def learner(single, tiny):

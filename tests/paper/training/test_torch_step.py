@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from shapeopt.core import Mode
+from shapeopt.paper.draws import hashed_normal
 from shapeopt.paper.memory.summary import COUNT
 from shapeopt.paper.training.config import Precision, TrainConfig
 from shapeopt.paper.training.losses import PAPER_WEIGHTS, rollout_terms
 from shapeopt.paper.training.phases import split_policy
 from shapeopt.paper.training.teacher import PROBE_TEACHER, TRIES
-from shapeopt.policy.draws import hashed_normal
+
+pytestmark = pytest.mark.full  # a training run
 
 torch = pytest.importorskip("torch")
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"

@@ -15,6 +15,8 @@ from shapeopt.paper.training.trainer import schedule, train
 from shapeopt.paper.weights import load_card, read_policy
 from shapeopt.tasks import AbstractFamily, AbstractTask
 
+pytestmark = pytest.mark.full  # a training run
+
 
 class Garbled(AbstractTask):
     """A task that is wrong about its own minimum."""

@@ -17,6 +17,8 @@ from shapeopt.paper.training.unroll import C_ESCAPE, C_G, C_P, Unroll, teacher_f
 from shapeopt.paper.weights import cast_policy
 from shapeopt.rollout import rollout
 
+pytestmark = pytest.mark.full  # a training run
+
 
 def test_the_readings_are_those_of_a_rollout_from_the_same_state(single, tiny):
     tasks, states, _, record = tiny.run
