@@ -47,13 +47,11 @@ def _mix_one(x: int) -> int:
 
 
 def uniform(ops: Any, key: Any, counter: Any, n: int, dtype: Any = np.float64) -> Any:
-    """n numbers in (0, 1); float64 has 53 random bits, float32 has 23, so neither ever is 0 or 1."""
+    """n numbers in (0, 1); float64 has 32 random bits, float32 has 23, so neither ever is 0 or 1."""
     if np.dtype(dtype) == np.float32:
         word = _words(ops, key, counter, n) >> 9
         return (word.astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-23)
-    words = _words(ops, key, counter, 2 * n)
-    high, low = (words[:n] >> 5).astype(np.float64), (words[n:] >> 6).astype(np.float64)
-    return (high * 67108864.0 + low + 0.5) * 2.0**-53
+    return (_words(ops, key, counter, n).astype(np.float64) + 0.5) * 2.0**-32
 
 
 def normal(ops: Any, key: Any, counter: Any, n: int, dtype: Any = np.float64) -> Any:
