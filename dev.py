@@ -2,7 +2,8 @@
 
     python3 dev.py setup            make .venv and install what requirements.lock pins, and the project itself
     python3 dev.py demo [args]      set up, then run the demonstration
-    python3 dev.py test [args]      set up, then check formatting, lint, types and tests; args go to pytest
+    python3 dev.py test [args]      set up, then check formatting, lint, types and tests; args go to pytest, but --all,
+                                    which includes the tests that take long
     python3 dev.py docs [args]      set up, add what requirements-docs.lock pins, then build the site; args go to Sphinx
     python3 dev.py lock [args]      make both locks again; args (such as --upgrade) go to uv
 
@@ -141,7 +142,7 @@ def test(arguments: list[str]) -> int:
         "format": ["ruff", "format", "--check", "."],
         "lint": ["ruff", "check", "."],
         "types": ["mypy"],
-        "tests": ["pytest", "-n", WORKERS, *arguments],
+        "tests": ["pytest", "-n", WORKERS, "--dist", "worksteal", *_tier(arguments)],
     }
     outcome = {}
     for name, command in checks.items():
@@ -153,6 +154,12 @@ def test(arguments: list[str]) -> int:
     failed = [name for name, passed in outcome.items() if not passed]
     print(f"\n=== {'FAILED: ' + ', '.join(failed) if failed else 'all checks passed'}", flush=True)
     return 1 if failed else 0
+
+
+def _tier(arguments: list[str]) -> list[str]:
+    """pytest's arguments; with --all, tests marked `full` are run too."""
+    rest = [word for word in arguments if word != "--all"]
+    return [*rest, "-m", "full or not full"] if len(rest) < len(arguments) else rest
 
 
 def docs(arguments: list[str]) -> int:

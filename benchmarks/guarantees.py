@@ -33,11 +33,10 @@ from hypothesis import strategies as st
 import shapeopt
 from shapeopt.baselines import BASELINES, make_baseline
 from shapeopt.core import Box
+from shapeopt.engines.device import DeviceShape
 from shapeopt.oracles import ORACLES, Reader
 from shapeopt.peers import PEERS, available, run_peer
-from shapeopt.policy import find_policy
 from shapeopt.rollout import advance, rollout, start
-from shapeopt.shape import ShapeOptimizer
 
 PARTS = ("doors", "loops", "rollouts", "bench", "peers", "boxes")
 LOWER, UPPER = np.array([-4.0, -3.0, -5.0]), np.array([4.0, 3.0, 5.0])
@@ -153,7 +152,7 @@ class Batch:
 
 def _optimizer(method: str) -> Any:
     if method == "universal":
-        return ShapeOptimizer(find_policy("universal"), record_energy=False)
+        return DeviceShape()
     return make_baseline(method, "rastrigin")
 
 

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "shapeopt"
 # From the ground up. A room imports only rooms of earlier lines; rooms on one line don't know each other.
 ORDER = (
     ("core", "workers"),
-    ("ops",),
+    ("ops", "terminal"),
     ("tasks", "dynamics", "memory"),
     ("oracles", "tactics"),
     ("planner",),

@@ -17,14 +17,23 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 """
 LIGHT = {
-    "core": "arrays attribute box codes event_log extras fingerprint gradient_fit lazy problem reading result tree",
+    "core": "arrays attribute board box codes event_log extras fingerprint gradient_fit lazy problem reading result "
+    "tree",
     "workers": "orphans timed",
-    "oracles": "batched checks finite_differences flat host host_differences journal probes",
+    "ops": "host random",
+    "dynamics": "inverse move",
+    "memory": "basins",
+    "tactics": "base hop noise_check pair_fit pair_hops pair_model profiles refine sample separable_sum settle start "
+    "turned_axes",
+    "planner": "order",
+    "engines": "host",
+    "oracles": "batched checks finite_differences flat host journal probes",
     "adapters": "command constraints flight hopping lagrangian nevergrad optuna scipy scipy_forms torch",
     "report": "folder rivals run_page saved scenes view words",
     "plots": "energy style",
-    "cli": "bench bench_tables completion demo environment errors figures interrupt listing minimize objective "
-    "progress record report summary theory train train_progress",
+    "terminal": "environment errors interrupt progress record",
+    "paper.commands": "figures theory train train_progress",
+    "cli": "bench bench_tables completion demo listing minimize objective report summary",
 }
 NEEDED = {"nevergrad": "nevergrad", "optuna": "optuna", "torch": "torch", "energy": "matplotlib", "style": "matplotlib"}
 
@@ -38,7 +47,9 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("room", LIGHT)
 def test_a_light_room_imports_without_jax(room):
     names = [name for name in LIGHT[room].split() if importlib.util.find_spec(NEEDED.get(name, "numpy")) is not None]
-    modules = ["shapeopt", "shapeopt.objective", f"shapeopt.{room}", *(f"shapeopt.{room}.{name}" for name in names)]
+    fronts = ["shapeopt", "shapeopt.objective", "shapeopt.optimizer", "shapeopt.values_only", "shapeopt.minimizer"]
+    fronts += ["shapeopt.asktell", "shapeopt.policies"]
+    modules = [*fronts, f"shapeopt.{room}", *(f"shapeopt.{room}.{name}" for name in names)]
     done = run(f"import importlib\nfor name in {modules}:\n    importlib.import_module(name)")
     assert done.returncode == 0, done.stderr
 
@@ -54,19 +65,43 @@ def test_a_numpy_objective_is_read_without_jax():
 import numpy as np
 from shapeopt.core import Box
 from shapeopt.core.problem import read_problem
-from shapeopt.oracles import HostDifferences, HostOracle
+from shapeopt.oracles import FiniteDifferences, HostOracle
 
 problem = read_problem({"a": [1.0, 2.0], "b": np.ones((2, 2))}, (-5, 5), np.random.default_rng(0))
 box = Box.around(problem.lower, problem.upper, problem.x0)
 np.testing.assert_allclose(box.outward(box.inward(problem.x0)), problem.x0)
 fun = lambda x: float(np.sum(np.square(x)))
-differences = HostDifferences(lower=problem.lower, upper=problem.upper)
-for jac in (None, lambda x: 2 * x):
-    oracle = HostOracle(fun, problem.x0, jac, differences=differences)
+differences = FiniteDifferences("3-point", problem.lower, problem.upper)
+for jac, scheme in ((None, differences), (lambda x: 2 * x, None)):
+    oracle = HostOracle(fun, problem.x0, jac, differences=scheme)
     assert not oracle.first_reading(problem.x0)
     np.testing.assert_allclose(oracle.read(problem.x0).gradient, 2 * problem.x0, atol=1e-8)
 """
     )
+    assert done.returncode == 0, done.stderr
+
+
+def test_minimize_and_shape_on_a_numpy_function_never_import_jax():
+    """JAX is installed here, and not blocked; it is not asked for."""
+    code = """
+import sys
+import numpy as np
+import shapeopt
+
+pair = lambda x: (float(x @ x + np.cos(5 * x).sum()), 2 * x - 5 * np.sin(5 * x))
+for d in (2, 12):
+    x0, bounds = np.linspace(-2, 3, d), (np.full(d, -5.0), np.full(d, 5.0))
+    assert shapeopt.minimize(pair, x0, bounds=bounds, budget=80, jac=True).nfev == 80
+    assert shapeopt.minimize(lambda x: pair(x)[0], x0, bounds=bounds, budget=80).nfev == 80
+    assert shapeopt.minimize(pair, x0, bounds=bounds, budget=80, jac=True, num_starts=3, stages=True).nfev == 80
+shape = shapeopt.Shape(x0, bounds=bounds, budget=30)
+while shape.left:
+    x = shape.ask()
+    shape.tell(x, *pair(x))
+loaded = {"jax", "jaxlib", "equinox", "optax", "torch", "matplotlib"} & {name.partition(".")[0] for name in sys.modules}
+sys.exit(f"loaded: {loaded}" if loaded else 0)
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

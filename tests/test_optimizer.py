@@ -252,15 +252,16 @@ def test_the_minimum_is_found(fun, d, budget):
 
 def test_minima_near_a_corner_are_found_as_well_as_those_around_the_centre():
     """Round wells on a plain: nothing but a bias of the optimizer could tell the places apart."""
+    depths = np.array([1.0, 0.9, 0.85, 0.8, 0.7])
 
     def gaps(shift):
         found = []
         for seed in range(24):
             draw = np.random.default_rng(seed)
-            centres, depths = draw.uniform(-1.0, 1.0, (5, 3)), np.array([1.0, 0.9, 0.85, 0.8, 0.7])
+            centres = draw.uniform(-1.0, 1.0, (5, 3))
             corner = shift * np.sign(draw.normal(size=3))
 
-            def fun(x, centres=centres + corner):
+            def fun(x, centres=centres + corner, depths=depths):
                 away = x - centres
                 squares = 1.0 + 4.0 * np.sum(away * away, axis=1)
                 i = int(np.argmin(-depths / squares))

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from .adapters.scipy import scipy_method
     from .asktell import Shape
     from .minimizer import minimize
+    from .optimizer import Policy
 
 __version__ = "0.1.0"
-__all__ = ["Command", "Shape", "__version__", "basinhopping", "minimize", "scipy_method"]
+__all__ = ["Command", "Policy", "Shape", "__version__", "basinhopping", "minimize", "scipy_method"]
 
 _HOMES = {
     "Command": ".adapters.command",
+    "Policy": ".optimizer",
     "Shape": ".asktell",
     "basinhopping": ".adapters.hopping",
     "minimize": ".minimizer",

@@ -16,11 +16,13 @@ from .core.result import Result
 from .engines.host import HostRun
 from .objective import host_oracle, vectorised_rows
 from .optimizer import Policy
-from .oracles import FiniteDifferences, HostOracle, Journal, JournalError, Rows, fetch_round
+from .oracles import HostOracle, Journal, JournalError, Rows, fetch_round
 from .policies import find_policy
 from .workers.timed import TimedFunction
 
 Callback = Callable[[Result], Any]
+
+DEVICE_STARTS = 64  # from which on the starts of an objective that computes with JAX are compiled into one program
 
 
 def minimize(
@@ -57,10 +59,11 @@ def minimize(
             "2-point", "3-point" or "cs": finite differences as SciPy names them, each value a call.
         noise: standard deviation of the gradient's noise; None lets the readings tell.
         policy: a name, or a `shapeopt.Policy`: a tuple of tactics and a planner.
-        num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0.
+        num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0. From 64
+            on, those of an objective that computes with JAX are compiled into one program, unless a callback or a
+            journal wants every call.
         batched: `fun` (and `jac`) answer many points at once: they get (n, d) and return n values (or n gradients).
-            Each point is a call. The starts, and the probes around several of them where there are no gradients, come
-            together; it goes with no `call_timeout`.
+            Each point is a call. The next points of all starts come together; it goes with no `call_timeout`.
         port_allowance: how much energy a policy's port may feed in, as a multiple of what was dissipated so far; an
             input that would pass it is cut. None: nobody watches; infinity: watched, and never cut.
         seed: all randomness follows from it.
@@ -198,20 +201,22 @@ def _drive(
     """Learn from the first reading whether the objective computes with JAX, and has gradients thereby; then read on."""
     called = isinstance(host.fun, TimedFunction) or isinstance(jac, str)  # with NumPy arrays, and never compiled
     if not called and _attempt(lambda: host.first_reading(run.x), host, on_error):
-        from .oracles import traced_pair
+        from .oracles.traced import traceable_pair, traced_pair
 
         pair = traced_pair(fun, jac, run.problem.layout, run.x.dtype)
         if _attempt(lambda: host.read_traced(run.x, pair), host, on_error):
             rows = []
+            if run.particles >= DEVICE_STARTS and callback is None and host.journal is None:
+                run.saw(host.best_x, host.best_value, host.calls)
+                run.read_batch(traceable_pair(fun, jac, run.problem.layout))
+                return Status.BUDGET_SPENT
     return _step(run, host, callback, on_error, rows)
 
 
 def _step(run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]) -> Status:
     """A host objective: one reading a time; a vectorised one is asked for a whole round before."""
-    asked_for = host.jac is not None or isinstance(host.differences, FiniteDifferences)  # a gradient, by the user
-    if not asked_for:
+    if host.alone:
         run.start(values_only=True)
-        host.read_alone()
     read = host.read if on_error == "raise" else lambda x: _attempt(lambda: host.read(x), host, on_error)
     while host.fits(run.x):
         if rows and len(run.round) == run.particles:

@@ -1,15 +1,14 @@
-"""The user's function as an oracle: of its own structure and one call a reading, or traced by JAX, or vectorised."""
+"""The user's function as an oracle: read one point a time, or vectorised."""
 
 from typing import TYPE_CHECKING, Any
 
 from .core.problem import Layout, Problem
-from .oracles import SCHEMES, FiniteDifferences, HostDifferences, HostOracle, Rows
+from .oracles import SCHEMES, FiniteDifferences, HostOracle, Rows
 from .oracles.flat import Flat, FlatPair
 from .workers.timed import TimedFunction, ValueAndGradient
 
 if TYPE_CHECKING:
     from .engines.host import HostRun
-    from .oracles import AbstractOracle
 
 
 def vectorised_rows(fun: Any, jac: Any, layout: Layout, call_timeout: float | None) -> list[Rows]:
@@ -38,14 +37,4 @@ def host_oracle(fun: Any, jac: Any, problem: Problem, run: "HostRun", call_timeo
     if call_timeout is not None:
         both = fun if jac is None or jac is True else ValueAndGradient(fun, jac)
         fun, jac = TimedFunction(both, call_timeout), None if jac is None else True
-    differences = scheme or HostDifferences.for_budget(problem.lower, problem.upper, run.budget, run.seed)
-    return HostOracle(fun, problem.x0, jac, differences=differences, limit=run.budget)
-
-
-def traceable_oracle(fun: Any, jac: Any, layout: Layout) -> "AbstractOracle":
-    """The oracle of an objective that computes with JAX and can be traced."""
-    from .oracles import AdjointOracle, ExactOracle
-
-    if jac is None:
-        return ExactOracle(fun if layout.flat else Flat(fun, layout))
-    return AdjointOracle(FlatPair(fun, None if jac is True else jac, layout))
+    return HostOracle(fun, problem.x0, jac, differences=scheme, limit=run.budget)

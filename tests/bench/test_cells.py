@@ -141,6 +141,7 @@ def test_another_seed_gives_other_tasks_and_starts():
         assert np.all(ours != theirs)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("family", [make_family("multiwell", 1), make_family("ackley", 1, StartLaw.BOX, varied=True)])
 def test_a_start_tells_nothing_of_its_task(family):
     cell = Cell(family, budget=1, tasks=400)

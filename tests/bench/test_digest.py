@@ -11,16 +11,15 @@ from shapeopt.bench.digest import (
     cell_title,
     digest,
     digests,
-    lacking,
     methods_of,
     natural,
-    of_protocol,
     place_title,
 )
 from shapeopt.bench.metrics import METRICS
 from shapeopt.bench.profiles import Targets, area, ecdf
 from shapeopt.bench.records import Record, RecordError
 from shapeopt.cli.bench import all_protocols
+from shapeopt.paper.tables.choice import lacking, of_protocol
 
 PROTOCOLS = all_protocols()
 PAPER = tuple(dataclasses.replace(cell, tasks=16, starts=32) for cell in PROTOCOLS["paper"].cells)

@@ -215,6 +215,7 @@ def assert_same(a: Curves, b: Curves, rtol: float):
             np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=rtol, err_msg=name)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", [traceable(Adam(0.1, 0.9, 0.999)), Hosted("hosted", HostedSteps())])
 def test_one_seed_gives_the_same_curves_bit_for_bit_and_another_seed_others(method):
     noisy = cell(sensing=Noisy(0.3))
@@ -263,6 +264,7 @@ def test_curves_are_those_of_a_slow_loop(sensing):
         assert curves.calls[i] == steps.calls[-1] == (6 if isinstance(sensing, ValueOnly) else 8)
 
 
+@pytest.mark.full
 def test_the_best_gap_under_noise_is_the_true_gap_at_the_lowest_observed_value():
     noisy, optimizer = cell(budget=13, sensing=NoisyValues()), GradientDescent(RATE)
     expected = [gaps[np.argmin(steps.value)] for steps, gaps, _ in slow(noisy, optimizer)]
@@ -327,6 +329,7 @@ def test_runs_of_a_task_share_it_and_differ_in_their_starts():
     np.testing.assert_array_equal(curves.gap, np.repeat(curves.gap[:, :1], 7, axis=1))
 
 
+@pytest.mark.full
 def test_the_minima_that_runs_were_at_are_counted_for_both_kinds_of_method():
     wells = Cell(Multiwell(), budget=101, tasks=2, starts=2, counts_minima=True)
     ours, theirs = run(wells, traceable(Sweep())), run(wells, Hosted("sweep", HostedSweep()))

@@ -47,6 +47,7 @@ def rastrigin_line(shift):
     return [shift + x for x in places if abs(shift + x) < 5]
 
 
+@pytest.mark.full
 def test_rastrigin_has_exactly_the_lattice_of_its_coordinates_minima():
     task = draw(Rastrigin(2))
     lines = [rastrigin_line(float(s)) for s in task.s]
@@ -57,6 +58,7 @@ def test_rastrigin_has_exactly_the_lattice_of_its_coordinates_minima():
     assert sorted(index) == list(range(len(lattice)))
 
 
+@pytest.mark.full
 def test_ackley_s_minima_are_where_descents_end_and_the_kink_is_the_first_of_them():
     task = draw(Ackley(2, law=StartLaw.NEAR))
     found = local_minima(task)
@@ -70,6 +72,7 @@ def test_ackley_s_minima_are_where_descents_end_and_the_kink_is_the_first_of_the
             assert nearest_minimum(end, found, 1e-3) >= 0
 
 
+@pytest.mark.full
 def test_a_one_dimensional_task_has_as_many_minima_as_wells():
     task = draw(Multiwell(wells=6))
     found = local_minima(task)
@@ -77,6 +80,7 @@ def test_a_one_dimensional_task_has_as_many_minima_as_wells():
     np.testing.assert_allclose(found[0], task.minimiser, atol=1e-6)
 
 
+@pytest.mark.full
 def test_a_curved_valley_has_one_minimum_and_the_bounds_make_none():
     task = draw(Rosenbrock(2))
     np.testing.assert_allclose(local_minima(task), task.minimisers, atol=1e-6)

@@ -14,7 +14,6 @@ from shapeopt.bench.profiles import (
     data_profile,
     ecdf,
     ecdfs,
-    mean_gap_at,
     performance_profile,
     quantile_gap_at,
     start_gap,
@@ -115,10 +114,9 @@ def test_a_run_that_nobody_solves_counts_for_nobody():
 def test_gaps_at_budgets_are_those_of_the_incumbent():
     worse_again = curves([[4.0, 1.0, 9.0], [6.0, 5.0, 2.0], [8.0, 8.0, 8.0]])
     cell = {"a": worse_again}
-    np.testing.assert_allclose(mean_gap_at(cell, [1, 2, 3])["a"], [6, 14 / 3, 11 / 3])
     np.testing.assert_allclose(quantile_gap_at(cell, [1, 3])["a"], [6, 2])
     np.testing.assert_allclose(quantile_gap_at(cell, [3], share=0.75)["a"], [5])
-    np.testing.assert_array_equal(mean_gap_at(CELL, [1, 4])["quick"], [INF, 0.5])
+    np.testing.assert_array_equal(quantile_gap_at(CELL, [1], share=1.0)["quick"], [INF])
 
 
 @pytest.mark.parametrize(
@@ -130,8 +128,8 @@ def test_gaps_at_budgets_are_those_of_the_incumbent():
             lambda: calls_to_solve(CELL | {"one": curves([[1.0, 2.0]])}, 0.1),
             "`cell` must have methods on the same runs",
         ),
-        (lambda: mean_gap_at(CELL, [5]), r"`budgets` must lie in \[1, 4\], the cell's budget; got \[5\]"),
-        (lambda: mean_gap_at(CELL, [0]), r"`budgets` must lie in \[1, 4\]"),
+        (lambda: quantile_gap_at(CELL, [5]), r"`budgets` must lie in \[1, 4\], the cell's budget; got \[5\]"),
+        (lambda: quantile_gap_at(CELL, [0]), r"`budgets` must lie in \[1, 4\]"),
         (lambda: quantile_gap_at(CELL, [1], share=1.5), r"`share` must lie in \[0, 1\]; got 1.5"),
     ],
 )

@@ -14,14 +14,12 @@ from shapeopt.bench.cells import Cell, Protocol
 from shapeopt.bench.curves import Curves
 from shapeopt.bench.metrics import PAPER_HIT
 from shapeopt.bench.records import (
-    ARRAYS,
     RecordError,
     is_done,
     load_record,
     load_records,
     make_record,
     record_path,
-    same_results,
     save_record,
 )
 from shapeopt.bench.sensing import Noisy
@@ -78,21 +76,6 @@ def test_curves_keep_seven_digits_infinities_and_nan(path):
 
 def test_curves_without_minima_come_back_without_them(tmp_path):
     assert load_record(save_record(tmp_path, record(minimum_index=None))).curves.minimum_index is None
-
-
-def test_results_are_the_same_whatever_the_time_and_the_versions(tmp_path, path):
-    found = load_record(path)
-    slower = load_record(save_record(tmp_path / "b", record(seconds_objective=99.0)))
-    assert same_results(found, replace(slower, versions={"jax": "0"}))
-    for name in ARRAYS:
-        values = getattr(found.curves, name).copy()
-        values.flat[-1] = values.flat[-1] + 1 if values.dtype.kind == "i" else 12345.0
-        if name == "calls":
-            values.flat[-1] = 1
-        assert not same_results(found, replace(found, curves=replace(found.curves, **{name: values}))), name
-    assert not same_results(found, replace(found, curves=replace(found.curves, minimum_index=None)))
-    for change in ({"seed": 8}, {"method": "adam"}, {"protocol": "other"}, {"cell": {}}):
-        assert not same_results(found, replace(found, **change))
 
 
 def test_a_record_cut_short_anywhere_is_refused(path):

@@ -13,11 +13,12 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
+from same_results import same_results
 
 from shapeopt.bench.cells import Cell, Protocol
 from shapeopt.bench.execute import run_cell
 from shapeopt.bench.methods import UnknownMethodError, find_method
-from shapeopt.bench.records import load_record, load_records, make_record, same_results, save_record
+from shapeopt.bench.records import load_record, load_records, make_record, save_record
 from shapeopt.bench.runner import (
     ATTEMPTS,
     DIED,
@@ -244,6 +245,7 @@ def test_a_stop_in_the_middle_keeps_what_was_made(tmp_path):
     assert len(run_protocol(PROTOCOL, ("direct",), tmp_path, Openings())) == 1
 
 
+@pytest.mark.full
 def test_a_killed_local_process_loses_nothing_and_what_raises_there_is_told(tmp_path, brought, monkeypatch):
     for name in WORKER_ENVIRONMENT:
         monkeypatch.delenv(name, raising=False)
@@ -296,6 +298,7 @@ def _address(file):
     raise TimeoutError("the scheduler did not start")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(find_spec("distributed") is None, reason="distributed is not installed")
 def test_dask_makes_the_same_records_and_a_killed_worker_loses_nothing(tmp_path, cluster):
     address, workers = cluster

@@ -88,6 +88,7 @@ def methods_of(folder):
     return sorted((record.cell["budget"], record.method) for record in load_records(folder))
 
 
+@pytest.mark.full
 def test_a_user_s_protocol_is_run_in_processes_and_resumed(folder, capsys):
     words = ("ours:TINY", "--out", "records", "--methods", "direct", "--cells", "-9", "--workers", "1")
     code, out, err = run(capsys, *words)

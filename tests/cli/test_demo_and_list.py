@@ -28,6 +28,7 @@ def test_a_tie_is_two_solved_runs_and_else_the_lower_gap_wins():
     assert compare(2.0, 1e-9) == "loss"
 
 
+@pytest.mark.full
 def test_the_demonstration_tells_best_minima_reasons_and_scipys_result(capsys):
     assert main(["demo", "--seed", "3"]) == 0
     out, err = capsys.readouterr()
@@ -37,6 +38,7 @@ def test_the_demonstration_tells_best_minima_reasons_and_scipys_result(capsys):
     assert "500/500 calls" in err
 
 
+@pytest.mark.full
 def test_repeated_demonstrations_count_wins_losses_and_ties(capsys):
     assert main(["demo", "--seed", "3", "--runs", "2"]) == 0
     out = capsys.readouterr().out

@@ -27,6 +27,7 @@ def test_a_figure_is_drawn_from_the_sheets_that_are_there(tmp_path, capsys):
     assert "running" not in capsys.readouterr().out and "<svg" in out.read_text()
 
 
+@pytest.mark.full
 def test_a_missing_sheet_is_made_once(tmp_path, monkeypatch, capsys):
     made = []
     source = {"multiwell": lambda: made.append(1) or wells()}
@@ -36,6 +37,7 @@ def test_a_missing_sheet_is_made_once(tmp_path, monkeypatch, capsys):
     assert made == [1] and capsys.readouterr().out.count("running") == 1
 
 
+@pytest.mark.full
 def test_cells_of_a_figure_are_run_as_those_of_a_protocol(tmp_path, monkeypatch):
     import dataclasses
 

@@ -48,6 +48,7 @@ def test_quiet_prints_the_best_value_alone(folder, capsys):
     assert float(out) < 1e-6 and err == ""
 
 
+@pytest.mark.full
 def test_a_stored_policy_is_run_by_the_paper_s_loop(capsys):
     assert run("ackley", "--dim", "2", "--budget", "6", "--policy", "paper-ackley-2", "--quiet") == 0
     assert float(capsys.readouterr().out) < 25.0

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from shapeopt.bench import runner
 from shapeopt.cli import main
 
@@ -27,6 +29,7 @@ def test_every_piece_of_code_is_taken_from_the_example():
     assert len(pieces) == 2 and all(piece in EXAMPLE.read_text() for piece in pieces)
 
 
+@pytest.mark.full
 def test_the_commands_work_as_they_stand(tmp_path, monkeypatch, capsys):
     (block,) = re.findall(r"```\n(shapeopt bench run.*?)```", PAGE, flags=re.DOTALL)
     shutil.copy(EXAMPLE, tmp_path)

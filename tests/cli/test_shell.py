@@ -42,6 +42,7 @@ def test_a_misspelt_option_is_told_the_nearest(capsys):
     assert ended.value.code == 2 and "--budget" in capsys.readouterr().err
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
 def test_bash_completes_commands_and_options(tmp_path):
     script = tmp_path / "completion.bash"
@@ -77,6 +78,7 @@ def test_a_run_as_json_on_the_standard_output(capsys):
     assert record["nfev"] == 60 and record["about"]["objective"] == "rastrigin" and record["minima"]
 
 
+@pytest.mark.full
 def test_the_demonstration_as_json(capsys):
     record = printed(capsys, "demo", "--json", "--seed", "3")
     assert [row["seed"] for row in record["gaps"]] == [3] and record["budget"] == 500

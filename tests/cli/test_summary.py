@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
 
-from shapeopt.cli.record import plain, write_record
 from shapeopt.cli.summary import REASONS, basins_left, short_point, thinned, timeline
 from shapeopt.core import Cause
+from shapeopt.terminal.record import plain, write_record
 
 
 def event(call, cause, value, best, mode="refine"):
@@ -67,7 +67,7 @@ def test_a_record_is_replaced_at_once_or_not_at_all(tmp_path, monkeypatch):
         raise OSError("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr("shapeopt.cli.record.os.replace", fail)
+        patch.setattr("shapeopt.terminal.record.os.replace", fail)
         with pytest.raises(OSError, match="no space"):
             write_record(path, {}, {"fun": 1.0})
     assert path.read_text() == "the old one" and list(tmp_path.iterdir()) == [path]

@@ -12,10 +12,10 @@ from typing import get_args
 import pytest
 
 from shapeopt.cli import main
-from shapeopt.cli import train as command
-from shapeopt.cli.train import Train
-from shapeopt.cli.train_progress import LINES, Lines, speed
 from shapeopt.paper import training
+from shapeopt.paper.commands import train as command
+from shapeopt.paper.commands.train import Train
+from shapeopt.paper.commands.train_progress import LINES, Lines, speed
 from shapeopt.paper.training import PRESETS, Curriculum, Estimation, Precision, Progress, TrainConfig, write_toml
 from shapeopt.paper.training.command import FLAGS, remake
 from shapeopt.tasks import StartLaw
@@ -83,6 +83,7 @@ def run(capsys, *words):
     return code, out.splitlines(), err.splitlines()
 
 
+@pytest.mark.full
 def test_a_run_trains_reports_and_goes_on_after_ctrl_c(folder, capsys, monkeypatch, ctrl_c):
     words = ("out", "--config", "tiny.toml")
     show = Lines.show

@@ -111,7 +111,7 @@ def test_a_step_that_overflows_leads_nowhere_and_its_line_is_finite(factor):
 
 def test_before_the_first_move_and_after_a_reading_that_is_not_finite_nothing_is_booked():
     assert not np.any(close(HOST, no_line(HOST, np.float64), 3.0, False))
-    plant, solve, _ = drawn(2, 3)
+    plant, _, _ = drawn(2, 3)
     made = step(HOST, plant, Move(plant.q + 1.0), Sides(3), 0.0)
     assert not np.any(close(HOST, made.line, np.inf, False))
 
@@ -134,6 +134,6 @@ def test_the_discretisation_of_a_fixed_time_falls_with_the_step():
 
 def test_a_secant_metric_is_a_metric_of_the_step():
     held = Limited.blank(HOST, 4, 3, np.float64)
-    plant, solve, _ = drawn(6, 3)
+    plant, _, _ = drawn(6, 3)
     made = step(HOST, plant, Move(solve=lambda v: held.solve(HOST, v, 2.0)), Sides(3, 1e9), 0.0)
     np.testing.assert_allclose(made.q, plant.q - H_STEP**2 * 2.0 * plant.g, rtol=1e-12)

@@ -32,7 +32,7 @@ def test_normal_numbers_of_both_engines_agree_to_round_off(dtype):
 
 
 def test_uniform_numbers_are_uniform_and_strictly_inside(table):
-    assert 0.0 < table.min() and table.max() < 1.0
+    assert table.min() > 0.0 and table.max() < 1.0
     assert abs(table.mean() - 0.5) < 5 * (1 / 12) ** 0.5 / table.size**0.5
     assert stats.kstest(table.ravel(), "uniform").pvalue > 1e-3
     assert min(stats.kstest(column, "uniform").pvalue for column in table.T) > 1e-5
@@ -40,7 +40,7 @@ def test_uniform_numbers_are_uniform_and_strictly_inside(table):
 
 def test_single_precision_never_draws_a_bound():
     drawn = np.concatenate([uniform(HOST, KEY, counter, 4096, np.float32) for counter in range(200)])
-    assert drawn.dtype == np.float32 and 0.0 < drawn.min() and drawn.max() < 1.0
+    assert drawn.dtype == np.float32 and drawn.min() > 0.0 and drawn.max() < 1.0
     assert stats.kstest(drawn, "uniform").pvalue > 1e-3
 
 

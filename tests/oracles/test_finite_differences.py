@@ -16,7 +16,7 @@ def test_no_probe_leaves_bounds_that_are_narrower_than_a_step(scheme, dtype):
         lower, upper = np.array([centre - width / 2]).astype(dtype), np.array([centre + width / 2]).astype(dtype)
         x = np.clip((lower + rng.uniform() * (upper - lower)).astype(dtype), lower, upper)
         asked = []
-        FiniteDifferences(scheme, lower, upper).estimate(x, lambda point, asked=asked: asked.append(point) or 0.0, 0)
+        FiniteDifferences(scheme, lower, upper).estimate(x, lambda point, asked=asked: asked.append(point) or 0.0)
         points = np.array(asked)
         assert points.dtype == dtype and (points >= lower).all() and (points <= upper).all()
         passed += bool(x + (upper - x) > upper)

@@ -8,7 +8,6 @@ import scipy.stats
 
 from shapeopt.oracles import (
     AdditiveNoise,
-    AdjointOracle,
     CoordinateDifferenceOracle,
     ExactOracle,
     HeavyTailedNoise,
@@ -55,7 +54,7 @@ def test_value_noise_is_unbiased_and_has_its_own_spread():
 
 
 def test_noise_wraps_any_oracle_and_keeps_its_cost():
-    inner = CoordinateDifferenceOracle(lambda q: q @ q, dim=3)
+    inner = CoordinateDifferenceOracle(lambda q: q @ q, directions=3)
     oracle = NoisyOracle(inner, AdditiveNoise(0.0))
     _, reading = oracle.read(oracle.init(jax.random.key(0)), jnp.asarray(G))
     assert oracle.cost == int(reading.cost) == 7
@@ -82,33 +81,11 @@ def test_a_full_batch_is_the_whole_objective_and_batches_repeat_no_index():
         assert value.bit_count() == 3
 
 
-def test_the_adjoint_oracle_hands_on_the_gradient_it_is_given():
-    oracle = AdjointOracle(lambda q: (q.sum(), 7 * jnp.ones_like(q)))
-    _, reading = oracle.read(oracle.init(jax.random.key(0)), jnp.ones(3))
-    np.testing.assert_array_equal(reading.gradient, 7 * np.ones(3))
-    assert float(reading.value) == 3.0
-
-
 def test_nan_and_infinity_pass_through_an_exact_oracle():
     for bad in (jnp.nan, jnp.inf, -jnp.inf):
         oracle = ExactOracle(lambda q, bad=bad: q[0] * bad)
         _, reading = oracle.read(oracle.init(jax.random.key(0)), jnp.ones(2))
         np.testing.assert_equal(float(reading.value), bad)
-
-
-@pytest.mark.parametrize(
-    "answer, message",
-    [
-        (lambda q: q.sum(), r"`value_and_gradient` must return a pair \(value, gradient\)"),
-        (lambda q: (q, q), r"`value_and_gradient` must return a real scalar; got shape \(3,\)"),
-        (lambda q: (q.sum(), q[:2]), r"`value_and_gradient` must return a gradient of shape \(3,\); got shape \(2,\)"),
-        (lambda q: (q.sum(), jax.lax.complex(q, q)), r"`value_and_gradient` must return a real gradient .*complex128"),
-    ],
-)
-def test_a_wrong_adjoint_answer_is_named(answer, message):
-    oracle = AdjointOracle(answer)
-    with pytest.raises(ValueError, match=message):
-        oracle.read(oracle.init(jax.random.key(0)), jnp.ones(3))
 
 
 @pytest.mark.parametrize(

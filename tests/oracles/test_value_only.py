@@ -119,6 +119,7 @@ def cornered(draw, dims=(1, 2, 3, 5)):
     return lower, upper, q, draw(st.sampled_from([None, 1e-9, 1e-2, 1e3])), draw(st.integers(0, 99))
 
 
+@pytest.mark.full
 @given(cornered())
 def test_probes_never_leave_the_bounds_and_span_the_direction(case):
     lower, upper, q, radius, seed = case
@@ -141,6 +142,7 @@ def test_round_off_does_not_carry_a_probe_over_a_bound():
     assert np.all(plus <= upper) and np.all(minus >= lower)
 
 
+@pytest.mark.full
 @given(cornered(dims=(3,)))  # one shape, so that compiled code is used again
 def test_the_compiled_oracle_gives_a_finite_gradient_at_any_corner(case):
     lower, upper, q, radius, seed = case
@@ -157,10 +159,13 @@ def test_the_compiled_oracle_gives_a_finite_gradient_at_any_corner(case):
         (lambda: ValueOnlyOracle(smooth, 1, 0.0), "`radius` must be finite and positive; got 0.0"),
         (lambda: ValueOnlyOracle(smooth, 1, None, 1.0, -1.0), "`lower` must be at most `upper` = -1.0; got 1.0"),
         (lambda: ValueOnlyOracle(smooth, 1, value_sigma=-1.0), "`value_sigma` must be .*got -1.0"),
-        (lambda: CoordinateDifferenceOracle(smooth, 0), "`dim` must be at least 1; got 0"),
+        (lambda: CoordinateDifferenceOracle(smooth, 0), "`directions` must be at least 1; got 0"),
         (lambda: CoordinateDifferenceOracle(smooth, 1, np.nan), "`radius` must be finite and positive; got nan"),
         (lambda: read(ValueOnlyOracle(smooth, 4), jnp.ones(3)), "`directions` must be at most the dimension 3; got 4"),
-        (lambda: read(CoordinateDifferenceOracle(smooth, 4), jnp.ones(3)), r"`q` must have shape \(4,\).*got \(3,\)"),
+        (
+            lambda: read(CoordinateDifferenceOracle(smooth, 4), jnp.ones(3)),
+            "`directions` must be the dimension 3; got 4",
+        ),
     ],
 )
 def test_wrong_use_names_the_argument_and_the_value(make, message):

@@ -26,12 +26,14 @@ def gaps(peer, name: str, dimension: int, tasks: int, budget: int = 500) -> np.n
     return np.array(found)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dimension", [2, 20])
 @pytest.mark.parametrize("name", ["ackley", "levy"])
 def test_untuned_basin_hopping_solves_ackley_and_levy_from_near_starts(name, dimension):
     assert np.all(gaps(BasinHopping(), name, dimension, 3) < 1e-8)
 
 
+@pytest.mark.full
 def test_a_larger_step_gets_basin_hopping_out_of_rastrigins_basins():
     small, large = (gaps(BasinHopping(stepsize=step), "rastrigin", 2, 3, 300) for step in (0.05, 1.0))
     assert small.mean() > 4  # it ends where the first descent did

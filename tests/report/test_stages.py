@@ -7,8 +7,9 @@ import numpy as np
 import shapeopt
 from shapeopt import paper
 from shapeopt.core import Box
-from shapeopt.core.result import SHAPING_COLUMNS, RunRecord, list_stages
+from shapeopt.core.result import RunRecord
 from shapeopt.paper.dynamics import Centres, ShapedPotential
+from shapeopt.paper.stage_list import SHAPING_COLUMNS, list_stages
 
 BOUNDS = (np.array([-2.0, -6.0]), np.array([4.0, 5.0]))
 

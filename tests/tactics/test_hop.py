@@ -24,7 +24,7 @@ class Facts:
 def targets(tactic, base, count=300):
     blank, found = tactic.blank(HOST, Spec(D)), []
     for counter in range(count):
-        draws = Draws(uniform(HOST, KEY, counter, D + 3), normal(HOST, KEY, 10_000 + counter, D))
+        draws = Draws(uniform(HOST, KEY, counter, D + 2), normal(HOST, KEY, 10_000 + counter, D))
         found.append(tactic.open(HOST, blank, Facts(base), None, lambda draws=draws: draws).target)
     return np.array(found)
 
@@ -55,7 +55,7 @@ def test_the_share_of_hops_anywhere_is_what_it_says():
 def test_hops_that_fall_back_widen_the_next_ones_and_worse_basins_narrow_them(outcome, sign):
     tactic = Hop(share_anywhere=0.0)
     memory = tactic.blank(HOST, Spec(D))._replace(hopped=True)
-    draws = Draws(uniform(HOST, KEY, 1, D + 3), normal(HOST, KEY, 2, D))
+    draws = Draws(uniform(HOST, KEY, 1, D + 2), normal(HOST, KEY, 2, D))
     after = tactic.open(HOST, memory, Facts(np.zeros(D), outcome), None, lambda: draws)
     assert np.sign(after.log_factor) == sign
     unscored = tactic.open(HOST, memory, Facts(np.zeros(D), outcome, scored=False), None, lambda: draws)

@@ -2,7 +2,17 @@
 
 import numpy as np
 import pytest
-from optimizer_runs import Noisy, bowl, kinked, rastrigin, rosenbrock, run_on_host, turned_ackley, turned_rastrigin, wells
+from optimizer_runs import (
+    Noisy,
+    bowl,
+    kinked,
+    rastrigin,
+    rosenbrock,
+    run_on_host,
+    turned_ackley,
+    turned_rastrigin,
+    wells,
+)
 
 from shapeopt.optimizer import Policy
 

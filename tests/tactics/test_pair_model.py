@@ -96,7 +96,10 @@ def test_the_energies_of_the_model_are_finite_and_their_gradient_is_their_own():
     energies, gradient = energies_and_gradient(HOST, field, base)
     assert np.isfinite(energies).all()
     step = 1e-6 * np.random.default_rng(1).normal(size=base.shape)
-    rise = energies_and_gradient(HOST, field, base + step)[0].sum() - energies_and_gradient(HOST, field, base - step)[0].sum()
+    rise = (
+        energies_and_gradient(HOST, field, base + step)[0].sum()
+        - energies_and_gradient(HOST, field, base - step)[0].sum()
+    )
     np.testing.assert_allclose(rise, 2.0 * np.sum(gradient * step), rtol=1e-4)
 
 

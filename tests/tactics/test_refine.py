@@ -1,4 +1,4 @@
-"""Refining where forces jump or stay the same: kinks teach curvature, flat faces teach none; and when a basin is left."""
+"""Refining where forces jump or stay the same: kinks teach curvature, flat faces none; and when a basin is left."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,9 @@ ALONE = Policy((Refine(), Hop()))
 
 
 def board_of(d):
-    state = Optimizer(ALONE, Spec(d)).init(HOST, np.zeros(d), np.full(d, -5.0), np.full(d, 5.0), 100.0, np.ones(2, "u4"))
+    state = Optimizer(ALONE, Spec(d)).init(
+        HOST, np.zeros(d), np.full(d, -5.0), np.full(d, 5.0), 100.0, np.ones(2, "u4")
+    )
     return state.board._replace(fresh=True)
 
 

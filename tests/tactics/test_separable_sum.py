@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from optimizer_runs import rastrigin, rosenbrock, run_on_host, turned_rastrigin
+from optimizer_runs import rastrigin, run_on_host, turned_rastrigin
 
 from shapeopt.core.board import COUPLED, SUM, Plant
 from shapeopt.ops import HOST
@@ -72,7 +72,7 @@ def test_a_reading_that_is_not_finite_is_passed_over():
     assert np.median(np.abs(lowest - SHIFT)) < 0.25
 
 
-# ------------------------------------------------------------------------------------------------------------- the tests
+# ------------------------------------------------------------------------------------------------------------ the tests
 
 
 def couplings(fun, start=None):
@@ -157,7 +157,11 @@ def test_a_rippled_sum_is_solved_after_its_sweep(d):
     assert made.value[:before].min() > 0.5 > made.value[before] * 0.01
 
 
-@pytest.mark.parametrize("fun", [turned_rastrigin, rosenbrock])
+def coupled_bowl(x):
+    return float(x.sum() ** 2 + x @ x), 2.0 * x.sum() + 2.0 * x
+
+
+@pytest.mark.parametrize("fun", [turned_rastrigin, coupled_bowl])
 def test_what_is_no_sum_is_refuted_by_a_test_and_never_swept(fun):
     made = run_on_host(fun, START[:6], 200, keep=True)
     swept = [phase for tactic, phase, _ in made.decisions if tactic == "separable sum"]

@@ -8,6 +8,7 @@ import pytest
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_family.py"
 
 
+@pytest.mark.full
 def test_own_family_example_reports_a_misfit_that_vanishes_at_the_truth(capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(EXAMPLE), run_name="__main__")
     line = capsys.readouterr().out

@@ -125,6 +125,7 @@ def test_mutated_files_are_refused_or_harmless_and_do_nothing(benchmark, tmp_pat
     assert guard.deeds, "a foreign deed would be seen"
 
 
+@pytest.mark.full
 def test_a_run_that_was_killed_ends_as_one_that_was_not(benchmark, tmp_path):
     crash, kind = benchmark("crash"), "pair"
     config = crash.Config(calls=60, seconds_a_call=0.002)

@@ -97,7 +97,7 @@ class Constraints:
                 known[key] = np.ravel(np.asarray(part.values(point.copy())))
             return known[key]
 
-        return np.array([scheme.estimate(x, lambda point, i=i: at(point)[i], 0)[1] for i in range(at(x).size)])
+        return np.array([scheme.estimate(x, lambda point, i=i: at(point)[i])[1] for i in range(at(x).size)])
 
     def violation(self, c: np.ndarray) -> float:
         """The largest distance of an entry from its interval."""

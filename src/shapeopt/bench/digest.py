@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,13 +58,6 @@ def digests(records: Iterable[Record]) -> list[Digest]:
     return [digest(record) for record in records]
 
 
-def of_protocol(found: Iterable[Digest], name: str) -> list[Digest]:
-    """Those of a protocol; of its quick form where there are no others."""
-    found = list(found)
-    whole = [one for one in found if one.protocol == name]
-    return whole or [one for one in found if one.protocol == name + QUICK]
-
-
 def by_cell(found: Iterable[Digest]) -> dict[str, dict[str, Digest]]:
     """Cell -> method -> digest, in the order that people read; refuses methods that ran on different things."""
     cells: dict[str, dict[str, Digest]] = {}
@@ -103,17 +96,6 @@ def place_title(cell: Mapping[str, Any]) -> str:
     family, d = cell["family"], cell["dimension"]
     options = cell["name"].removeprefix(f"{family}-{d}").removesuffix(f"-{cell['budget']}")
     return ", ".join(filter(None, [f"{family} {d}", *options.split("-")]))
-
-
-def lacking(found: Iterable[Digest], places: Sequence[str], methods: Sequence[str]) -> str:
-    """A note that names what of methods × cells has no record; "" if nothing lacks."""
-    there = {(one.place, one.method) for one in found}
-    parts = []
-    for method in methods:
-        absent = [place for place in places if (place, method) not in there]
-        if absent:
-            parts.append(f"{method} ({'every cell' if len(absent) == len(places) else ', '.join(absent)})")
-    return f"Records missing: {'; '.join(parts)}." if parts else ""
 
 
 @functools.cache

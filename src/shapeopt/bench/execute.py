@@ -91,7 +91,7 @@ def _keys(seed: Int[Array, ""], stream: UInt32[Array, ""], tasks: int, starts: i
 def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curves:
     """Batches of compiled rollouts."""
     keys = run_keys(cell, seed)
-    lanes = min(cell.runs, LANES) if _has_small_steps(cell, optimizer, keys) else 1
+    lanes = min(cell.runs, LANES)
     run = jax.jit(jax.vmap(functools.partial(_roll, cell, optimizer)), compiler_options=compiler_options())
     rows = np.arange(-(-cell.runs // lanes) * lanes).reshape(-1, lanes) % cell.runs  # whole batches; the last one wraps
     parts = [Keys(*(words[chosen] for words in keys)) for chosen in rows]
@@ -114,14 +114,6 @@ def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curve
         seconds_objective=objective,
         seconds_optimizer=seconds - objective,
     )
-
-
-def _has_small_steps(cell: Cell, optimizer: AbstractOptimizer, keys: Keys) -> bool:
-    def begin(words: Keys) -> PyTree:
-        task, x0 = prepare(cell, words)
-        return optimizer.init(x0, task.box, cell.budget, jax.random.wrap_key_data(words.run))
-
-    return optimizer.has_small_steps(jax.eval_shape(begin, Keys(*(words[0] for words in keys))))
 
 
 def _roll(cell: Cell, optimizer: AbstractOptimizer, keys: Keys) -> tuple[Any, ...]:

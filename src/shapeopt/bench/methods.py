@@ -4,9 +4,7 @@ Who has further methods hands the runner a function in place of `find_method`.
 """
 
 import abc
-import hashlib
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,12 +104,6 @@ def find_method(name: str) -> AbstractMethod:
     if ":" in name:
         return _brought(name)
     raise UnknownMethodError(f"`methods` must be among {', '.join(list_methods())}; or module:Attribute. Got {name!r}.")
-
-
-def version_of(card: Mapping[str, Any]) -> str:
-    """What tells a policy from another one, by its card."""
-    what = json.dumps([card["kind"], card["settings"], card["sha256"]], sort_keys=True)
-    return hashlib.sha256(what.encode()).hexdigest()
 
 
 def _brought(name: str) -> AbstractMethod:

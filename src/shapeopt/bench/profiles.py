@@ -100,11 +100,6 @@ def performance_profile(cell: Cell, tau: float, ratios: np.ndarray) -> dict[str,
     return {method: np.mean((spent <= limit) & np.isfinite(spent), axis=1) for method, spent in calls.items()}
 
 
-def mean_gap_at(cell: Cell, budgets: Sequence[int]) -> dict[str, np.ndarray]:
-    """Mean gap of the incumbent after each of `budgets` calls, by method."""
-    return {method: _at(curves, budgets).mean(axis=0) for method, curves in cell.items()}
-
-
 def quantile_gap_at(cell: Cell, budgets: Sequence[int], share: float = 0.5) -> dict[str, np.ndarray]:
     """The quantile over runs (the median unless told) of the incumbent's gap after each of `budgets` calls."""
     if not 0 <= share <= 1:

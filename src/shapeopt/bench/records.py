@@ -121,16 +121,6 @@ def is_done(folder: Path, protocol: Protocol, cell: Cell, method: str, version: 
     return same_cell and (record.seed, record.version) == (protocol.seed, version)
 
 
-def same_results(a: Record, b: Record) -> bool:
-    """Whether two records tell the same, apart from how long it took and with which versions."""
-    told = all(np.array_equal(_bytes(getattr(a.curves, name)), _bytes(getattr(b.curves, name))) for name in ARRAYS)
-    return told and (a.protocol, a.cell, a.method, a.seed) == (b.protocol, b.cell, b.method, b.seed)
-
-
-def _bytes(array: np.ndarray | None) -> Any:
-    return None if array is None else np.frombuffer(array.tobytes(), np.uint8)
-
-
 def _digest(text: str, arrays: dict[str, np.ndarray]) -> str:
     digest = hashlib.sha256(text.encode())
     for name in sorted(arrays):

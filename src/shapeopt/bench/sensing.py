@@ -2,20 +2,20 @@
 
 import abc
 from dataclasses import dataclass
-from typing import Any
 
 from ..oracles import (
     AbstractOracle,
     AdditiveNoise,
     CoordinateDifferenceOracle,
     ExactOracle,
-    HostDifferences,
     MinibatchOracle,
     NoisyOracle,
     ValueOnlyOracle,
 )
 from ..tasks import AbstractTask
 from ..tasks.phase_retrieval import PhaseRetrievalTask
+
+FULL_READINGS = 8  # of all coordinates that must fit into a budget, or fewer directions are read
 
 
 class AbstractSensing(abc.ABC):
@@ -70,7 +70,7 @@ class Noisy(AbstractSensing):
 class ValueOnly(AbstractSensing):
     """Values alone, and differences of them along `directions` (eq. app:zo_oracle).
 
-    None: every coordinate where the budget has room for that, else as many as `minimize` takes. Methods that need no
+    None: every coordinate where the budget has room for that, else a twentieth of it. Methods that need no
     gradient pay one call a value.
 
     Departs from the paper: coordinates, and a number of directions that follows the budget.
@@ -84,11 +84,11 @@ class ValueOnly(AbstractSensing):
 
     def oracle(self, task: AbstractTask, budget: int) -> AbstractOracle:
         box = task.box
-        lower: Any = box.lower
-        usual = HostDifferences.for_budget(lower, lower, budget, seed=0).directions
-        directions = usual if self.directions is None else self.directions
+        d, directions = box.lower.size, self.directions
+        if directions is None and FULL_READINGS * (2 * d + 1) > budget:
+            directions = min(max(budget // 20, 1), d)
         if directions is None:
-            return CoordinateDifferenceOracle(task, box.lower.size, None, box.lower, box.upper)
+            return CoordinateDifferenceOracle(task, d, None, box.lower, box.upper)
         return ValueOnlyOracle(task, directions, None, box.lower, box.upper)
 
 

@@ -180,17 +180,6 @@ def mean_interval(difference: np.ndarray, *, seed: int, level: float = 0.95) -> 
     return (-np.inf, np.inf) if np.isnan(low + high) else (low, high)
 
 
-def median_interval(values: np.ndarray, *, seed: int, level: float = 0.95) -> tuple[float, float]:
-    """Bootstrap interval (percentiles) of the median; the whole line for a single number."""
-    if values.size < 2:
-        return -np.inf, np.inf
-    drawn = scipy.stats.bootstrap(
-        (values,), np.median, confidence_level=level, n_resamples=4999, method="percentile", rng=seed
-    )
-    low, high = (float(end) for end in drawn.confidence_interval)
-    return low, high
-
-
 def _paired_costs(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both with a finite worst number where they are not finite (lower is better here)."""
     if a.shape != b.shape or a.ndim != 1 or a.size == 0:

@@ -12,30 +12,16 @@ from typing import Annotated, Any
 import tyro
 
 from ..core.extras import MissingExtra
+from ..terminal.errors import UsageError, did_you_mean
 from .bench import Bench
 from .completion import Completion
 from .demo import Demo
-from .errors import UsageError, did_you_mean
-from .figures import Figures
 from .listing import List
 from .minimize import Minimize
 from .report import Report
-from .theory import Theory
-from .train import Train
 
 __all__ = ["main"]
 
-Command = (
-    Annotated[Minimize, tyro.conf.subcommand("minimize")]
-    | Annotated[Demo, tyro.conf.subcommand("demo")]
-    | Annotated[Train, tyro.conf.subcommand("train")]
-    | Annotated[Bench, tyro.conf.subcommand("bench")]
-    | Annotated[Report, tyro.conf.subcommand("report")]
-    | Annotated[Figures, tyro.conf.subcommand("figures")]
-    | Annotated[Theory, tyro.conf.subcommand("theory")]
-    | Annotated[List, tyro.conf.subcommand("list")]
-    | Annotated[Completion, tyro.conf.subcommand("completion")]
-)
 NAMES = ("minimize", "demo", "train", "bench", "report", "figures", "theory", "list", "completion")
 DESCRIPTION = "Fixed-budget nonconvex minimisation."
 CLOSED_PIPE = 141  # as a shell reports a program that wrote to a reader which had gone
@@ -65,11 +51,30 @@ def _main(words: list[str]) -> int:
         print(f"shapeopt: error: no command is called {words[0]!r}{hint}", file=sys.stderr)
         return 2
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
-    command: Any = tyro.cli(Command, prog="shapeopt", description=DESCRIPTION, args=words, config=config)
+    command: Any = tyro.cli(_commands(), prog="shapeopt", description=DESCRIPTION, args=words, config=config)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Unicode must not end a run
     return _run(command)
+
+
+def _commands() -> Any:
+    """All commands; the paper's have a room of their own."""
+    from ..paper.commands.figures import Figures
+    from ..paper.commands.theory import Theory
+    from ..paper.commands.train import Train
+
+    return (
+        Annotated[Minimize, tyro.conf.subcommand("minimize")]
+        | Annotated[Demo, tyro.conf.subcommand("demo")]
+        | Annotated[Train, tyro.conf.subcommand("train")]
+        | Annotated[Bench, tyro.conf.subcommand("bench")]
+        | Annotated[Report, tyro.conf.subcommand("report")]
+        | Annotated[Figures, tyro.conf.subcommand("figures")]
+        | Annotated[Theory, tyro.conf.subcommand("theory")]
+        | Annotated[List, tyro.conf.subcommand("list")]
+        | Annotated[Completion, tyro.conf.subcommand("completion")]
+    )
 
 
 def _run(command: Any) -> int:

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import tyro
 
 from ..core.extras import require
+from ..terminal.environment import keep_compiled_code
+from ..terminal.errors import UsageError, did_you_mean
 from .bench_tables import Compare, Plot, Table
-from .environment import keep_compiled_code
-from .errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Run:
             print(f"failed: {outcome.job.cell.name} {outcome.job.method}: {reason}", file=sys.stderr)
         print(f"{len(made)} records made" + (f", {len(failed)} failed" if failed else ""), file=told)
         if self.json:
-            from .record import print_json
+            from ..terminal.record import print_json
 
             named = lambda one: {"cell": one.job.cell.name, "method": one.job.method}  # noqa: E731
             print_json(

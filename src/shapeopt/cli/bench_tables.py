@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from .errors import UsageError, did_you_mean, raised_here
-from .record import plain, print_json
+from ..terminal.errors import UsageError, did_you_mean, raised_here
+from ..terminal.record import plain, print_json
 
 Format = Literal["markdown", "csv", "latex"]
 Kind = Literal["ecdf", "data-profile", "performance-profile", "progress", "budget"]

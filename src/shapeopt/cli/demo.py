@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.extras import require
-from .environment import keep_compiled_code
-from .errors import UsageError
-from .progress import make_display
-from .record import print_json
+from ..terminal.environment import keep_compiled_code
+from ..terminal.errors import UsageError
+from ..terminal.progress import make_display
+from ..terminal.record import print_json
 
 DIMENSION, BUDGET = 20, 500
 SOLVED = 1e-2  # a gap below it counts as solved, and two solved runs as a tie

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.extras import require
-from .environment import keep_compiled_code
+from ..terminal.environment import keep_compiled_code
 
 WIDE = 110  # columns of a terminal that has room for what each family is
 CITATION = re.compile(r",? ?\((?:eqs?|tab)\. [^)]*\)")

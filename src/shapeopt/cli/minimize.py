@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from .environment import keep_compiled_code, one_thread_for_small_matrices
-from .errors import UsageError, did_you_mean, raised_here, relayed, traceback_below
-from .interrupt import Interrupt
+from ..terminal.environment import keep_compiled_code, one_thread_for_small_matrices
+from ..terminal.errors import UsageError, did_you_mean, raised_here, relayed, traceback_below
+from ..terminal.interrupt import Interrupt
+from ..terminal.progress import Display, make_display
+from ..terminal.record import STANDARD_OUTPUT, check_writable, write_record
 from .objective import ImportFailed, Objective, UserFunction, make_command, make_function, make_task
-from .progress import Display, make_display
-from .record import STANDARD_OUTPUT, check_writable, write_record
 
 INTERRUPTED = "Stopped by Ctrl-C; the best point seen is returned."
 

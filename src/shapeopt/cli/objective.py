@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.extras import require
-from .errors import UsageError, did_you_mean, raised_here
-from .interrupt import Interrupt
+from ..terminal.errors import UsageError, did_you_mean, raised_here
+from ..terminal.interrupt import Interrupt
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import tyro
 
 from ..core.extras import require
-from .environment import keep_compiled_code, one_thread_for_small_matrices
-from .errors import UsageError
-from .record import print_json
+from ..terminal.environment import keep_compiled_code, one_thread_for_small_matrices
+from ..terminal.errors import UsageError
+from ..terminal.record import print_json
 
 
 @dataclass(frozen=True)

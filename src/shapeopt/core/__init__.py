@@ -9,9 +9,7 @@ if TYPE_CHECKING:
     from .box import REACH, Box
     from .compiling import compiler_options
     from .contract import AbstractOptimizer
-    from .gated import when
     from .reading import Reading
-    from .rows import is_row, put_row
 
 __all__ = [
     "REACH",
@@ -23,9 +21,6 @@ __all__ = [
     "Reading",
     "Status",
     "compiler_options",
-    "is_row",
-    "put_row",
-    "when",
 ]
 
 __getattr__ = lazy_names(
@@ -36,8 +31,5 @@ __getattr__ = lazy_names(
         "REACH": "box",
         "Reading": "reading",
         "compiler_options": "compiling",
-        "is_row": "rows",
-        "put_row": "rows",
-        "when": "gated",
     },
 )

@@ -13,7 +13,7 @@ class AbstractOptimizer(eqx.Module):
     """A method that is asked where to read and told what was read; it never calls the objective itself.
 
     All points are in the user's coordinates and inside the box. `init` decides the first query (x0 itself).
-    Every method is traceable: `rollout` compiles it, `vmap` batches it, and host objectives step it from Python.
+    Every method is traceable: `rollout` compiles it, and `vmap` batches it.
     """
 
     @abc.abstractmethod
@@ -31,7 +31,3 @@ class AbstractOptimizer(eqx.Module):
     def info(self, state: PyTree) -> PyTree:
         """What a person wants to see of the last step; a fixed-shape pytree (None where there is nothing)."""
         return None
-
-    def has_small_steps(self, state: PyTree) -> bool:
-        """Whether all steps from such a state are small: one kernel can hold them, and a batch waits for none."""
-        return True

@@ -1,13 +1,15 @@
 """The device engine: the same optimizer, traced by JAX, under the contract that `rollout` compiles and batches."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from ..core import AbstractOptimizer, Box, Reading
-from ..core.board import UNKNOWN, Spec
+from ..core import AbstractOptimizer, Box, Reading, compiler_options
+from ..core.board import UNKNOWN, Basins, Spec
 from ..ops.device import DEVICE
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
@@ -59,3 +61,47 @@ class DeviceShape(AbstractOptimizer):
     def info(self, state: DeviceState) -> Info:
         inner = state.inner.inner if isinstance(state.inner, ValueState) else state.inner
         return inner.info
+
+
+class Batch(NamedTuple):
+    """What a batch of starts read: one row a round and one column a start, and the basins that each found."""
+
+    value: np.ndarray
+    next_x: np.ndarray
+    info: Info
+    basins: Basins
+
+
+def run_batch(
+    optimizer: Optimizer, starts: list[State], box: Box, pair: Callable[[Any], tuple[Any, Any]], rounds: int
+) -> Batch:
+    """All starts for so many readings each, as one compiled program.
+
+    Arguments:
+        optimizer: the one that made the host states `starts`.
+        box: maps internal coordinates to the user's.
+        pair: x -> (value, gradient), traceable.
+        rounds: readings of each start.
+    """
+
+    def read(state: State, _: None) -> tuple[State, tuple[Any, Any, Info]]:
+        value, force = pair(box.outward(state.q))
+        state = optimizer.tell(DEVICE, state, value, force * box.scale, 1.0)
+        return state, (value, box.outward(state.q), state.info)
+
+    with jax.enable_x64(optimizer.spec.dtype == np.float64):
+        box = Box(*(jnp.asarray(side) for side in box))
+        stacked = jax.tree.map(lambda *leaves: _on_device(np.stack(leaves), optimizer.spec.dtype), *starts)
+        run = jax.jit(
+            jax.vmap(lambda state: jax.lax.scan(read, state, length=rounds)), compiler_options=compiler_options()
+        )
+        end, (value, next_x, info) = jax.device_get(run(stacked))
+    by_round = lambda leaf: np.swapaxes(leaf, 0, 1)  # noqa: E731
+    return Batch(by_round(value), by_round(next_x), jax.tree.map(by_round, info), end.board.basins)
+
+
+def _on_device(leaf: np.ndarray, dtype: Any) -> Any:
+    """A leaf of a host state in the type that the device engine has for it."""
+    if leaf.dtype.kind == "f":
+        return jnp.asarray(leaf, dtype)
+    return jnp.asarray(leaf, jnp.int32) if leaf.dtype.kind == "i" else jnp.asarray(leaf)

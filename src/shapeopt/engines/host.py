@@ -1,6 +1,7 @@
 """The host engine: a run stepped from Python in NumPy, with nothing compiled; state, best point and record."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..core.problem import Problem
 from ..core.reading import Reading
 from ..core.result import MODE_NAMES, Result, RunRecord, list_minima, make_result
 from ..dynamics.move import LEDGER_TERMS
+from ..memory import write_basin
 from ..ops import HOST
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
@@ -174,6 +176,34 @@ class HostRun:
             self._states[i] = state
             self._next[i] = self._ask(i)
         return int(info.tactic), int(info.phase), int(info.cause), info.ledger
+
+    def read_batch(self, pair: Callable[[Any], tuple[Any, Any]]) -> None:
+        """Spend what is left of the budget on the device engine, all starts at once; `pair`, x -> (value, gradient), is
+        traceable."""
+        from .device import run_batch
+
+        rounds = self.left // self.particles
+        if rounds < 1:
+            return
+        batch = run_batch(self.optimizer, self._states, self.box, pair, rounds)
+        spent, self.gradients = self.calls, rounds * self.particles
+        values = batch.value.reshape(-1).astype(float)
+        places = batch.next_x.reshape(len(values), -1)
+        points = np.concatenate([self._points, places])
+        info = [np.asarray(part).reshape(-1) for part in batch.info[:3]]
+        ledgers = np.stack([np.asarray(term).reshape(-1) for term in batch.info.ledger], axis=1)
+        for i, value in enumerate(values.tolist()):
+            self.saw(points[i], value if math.isfinite(value) else math.inf, spent + i + 1)
+            codes = int(info[0][i]), int(info[1][i]), int(info[2][i])
+            self._rows.append(Row(value, self.best, self.calls, *codes, tuple(ledgers[i])))
+        if self.keeps_points:
+            self._places += list(places)
+        self._last, self._points = (int(info[0][-1]), int(info[1][-1])), places[-self.particles :].copy()
+        for points_i, values_i, visits in zip(*batch.basins, strict=True):
+            for row in np.flatnonzero(np.isfinite(values_i)):
+                basins = self._state(0).board.basins
+                for _ in range(max(1, int(visits[row]))):
+                    write_basin(HOST, basins, points_i[row], float(values_i[row]))
 
     def saw(self, x: np.ndarray, value: float, calls: int) -> None:
         """A value that was read, by the optimizer or outside its readings, after which `calls` calls are spent."""

@@ -9,12 +9,11 @@ from ..core.lazy import lazy_names
 from .batched import Rows, fetch_round
 from .finite_differences import SCHEMES, FiniteDifferences
 from .host import BudgetExhausted, HostOracle, Untraceable
-from .host_differences import HostDifferences
 from .journal import Journal, JournalError
 
 if TYPE_CHECKING:
     from .base import AbstractOracle, Objective, OracleState
-    from .exact import AdjointOracle, ExactOracle
+    from .exact import ExactOracle
     from .minibatch import MinibatchOracle
     from .noise import AbstractNoise, AdditiveNoise, HeavyTailedNoise, MultiplicativeNoise, NoisyOracle
     from .reader import Reader
@@ -28,13 +27,11 @@ __all__ = [
     "AbstractNoise",
     "AbstractOracle",
     "AdditiveNoise",
-    "AdjointOracle",
     "BudgetExhausted",
     "CoordinateDifferenceOracle",
     "ExactOracle",
     "FiniteDifferences",
     "HeavyTailedNoise",
-    "HostDifferences",
     "HostOracle",
     "Journal",
     "JournalError",
@@ -58,7 +55,6 @@ __getattr__ = lazy_names(
         "AbstractNoise": "noise",
         "AbstractOracle": "base",
         "AdditiveNoise": "noise",
-        "AdjointOracle": "exact",
         "CoordinateDifferenceOracle": "value_only",
         "ExactOracle": "exact",
         "HeavyTailedNoise": "noise",

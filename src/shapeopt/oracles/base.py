@@ -60,13 +60,3 @@ class AbstractOracle(eqx.Module):
         value, gradient = self.measure(q, jax.random.fold_in(state.key, state.readings))
         cost = jnp.asarray(self.cost, jnp.int32)
         return OracleState(state.calls + cost, state.readings + 1, state.key), Reading(value, gradient, cost)
-
-    def read_all(self, state: OracleState, q: Float[Array, "n d"]) -> tuple[OracleState, Reading]:
-        """Readings at n points at once, charged; the same as one after another."""
-        keys = jax.vmap(lambda i: jax.random.fold_in(state.key, state.readings + i))(
-            jnp.arange(len(q), dtype=jnp.int32)
-        )
-        values, gradients = jax.vmap(self.measure)(q, keys)
-        cost = jnp.full(len(q), self.cost, jnp.int32)
-        spent = OracleState(state.calls + len(q) * self.cost, state.readings + len(q), state.key)
-        return spent, Reading(values, gradients, cost)

@@ -7,7 +7,6 @@ import numpy as np
 
 from ..core.arrays import is_jax
 from .host import HostOracle
-from .host_differences import HostDifferences
 
 
 class Rows:
@@ -69,8 +68,6 @@ def fetch_round(rows: list[Rows], oracle: HostOracle, points: np.ndarray) -> Non
     wanted: list[np.ndarray] = []
     for i, x in enumerate(points):
         asked = [] if i == 0 and oracle.knows(x) else [x]
-        if oracle.jac is None and not oracle.alone and isinstance(oracle.differences, HostDifferences):
-            asked += list(oracle.differences.probes(x, oracle.readings + i))
         left -= len(asked)
         if left < 0:
             break

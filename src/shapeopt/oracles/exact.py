@@ -1,13 +1,10 @@
-"""First-order oracles without noise (eqs. oracle_clean_gradient, app:fo_oracle)."""
-
-from collections.abc import Callable
-from typing import Any
+"""The first-order oracle without noise (eqs. oracle_clean_gradient, app:fo_oracle)."""
 
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .base import AbstractOracle, Objective
-from .checks import real_gradient, real_scalar, split_pair
+from .checks import real_scalar
 
 
 class ExactOracle(AbstractOracle):
@@ -24,23 +21,3 @@ class ExactOracle(AbstractOracle):
 
     def measure(self, q: Float[Array, " d"], key: PRNGKeyArray) -> tuple[Float[Array, ""], Float[Array, " d"]]:
         return jax.value_and_grad(lambda x: real_scalar(self.fun(x), "fun", x.dtype))(q)
-
-
-class AdjointOracle(AbstractOracle):
-    """g~ = grad f(q) from a callable that returns (value, gradient) itself, such as a discrete adjoint of a rollout.
-
-    One full adjoint gradient is one call (eq. app:fo_oracle and the adjoint paragraph that follows it).
-
-    Departs from the paper: nothing.
-    """
-
-    value_and_gradient: Callable[[Float[Array, " d"]], Any]
-
-    @property
-    def cost(self) -> int:
-        return 1
-
-    def measure(self, q: Float[Array, " d"], key: PRNGKeyArray) -> tuple[Float[Array, ""], Float[Array, " d"]]:
-        name = "value_and_gradient"
-        value, gradient = split_pair(self.value_and_gradient(q), name)
-        return real_scalar(value, name, q.dtype), real_gradient(gradient, name, q)

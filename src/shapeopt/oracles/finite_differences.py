@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from .host_differences import HostDifferences
+from .probes import coordinate_gradient, probe_pairs, reaches
 
 Scheme = Literal["2-point", "3-point", "cs"]
 SCHEMES: tuple[str, ...] = get_args(Scheme)
@@ -17,7 +17,9 @@ COMPLEX_STEP = 1e-20  # far below round-off of x: a complex step subtracts nothi
 class FiniteDifferences:
     """Gradients along the coordinates from one more value each ("2-point"), two ("3-point"), or a complex one ("cs").
 
-        2-point: (f(x + h e_i) - f(x)) / h,    cs: Im f(x + i h e_i) / h,    3-point: as `HostDifferences`
+        2-point: (f(x + h e_i) - f(x)) / h,    cs: Im f(x + i h e_i) / h,    3-point: (f(x+) - f(x-)) / (x+ - x-)_i
+
+    with x+ and x- as `probes` has them.
 
     Asks for the value at x itself, so a reading costs d + 1, 2 d + 1 or d + 1 calls. A step that would leave the bounds
     goes the other way.
@@ -28,20 +30,20 @@ class FiniteDifferences:
     scheme: Scheme
     lower: float | np.ndarray = -np.inf
     upper: float | np.ndarray = np.inf
-    include_value: bool = False  # `estimate` asks for it
 
     def __post_init__(self) -> None:
         if self.scheme not in SCHEMES:
             raise ValueError(f"`scheme` must be one of {', '.join(SCHEMES)}; got {self.scheme!r}.")
 
-    def probe_calls(self, dim: int) -> int:
+    def calls(self, dim: int) -> int:
+        """Calls that one reading spends."""
         return (2 * dim if self.scheme == "3-point" else dim) + 1
 
-    def estimate(self, x: np.ndarray, call: Callable[[np.ndarray], Any], reading: int) -> tuple[float, np.ndarray]:
+    def estimate(self, x: np.ndarray, call: Callable[[np.ndarray], Any]) -> tuple[float, np.ndarray]:
         """(value, gradient) at x."""
         value = call(x)
         if self.scheme == "3-point":
-            return value, HostDifferences(lower=self.lower, upper=self.upper).estimate(x, call, reading)[1]
+            return value, self._two_sided(x, call)
         if self.scheme == "cs":
             steps = COMPLEX_STEP * 1j * np.eye(x.size)
             gradient = np.array([call(x + step.reshape(x.shape)).imag / COMPLEX_STEP for step in steps])
@@ -50,6 +52,15 @@ class FiniteDifferences:
         with np.errstate(invalid="ignore", over="ignore"):  # infinities of the objective pass through
             slopes = [(call(point) - value) / h if h else 0.0 for point, h in forward]
             return value, np.array(slopes, x.dtype).reshape(x.shape)
+
+    def _two_sided(self, x: np.ndarray, call: Callable[[np.ndarray], Any]) -> np.ndarray:
+        q = x.ravel()
+        lower, upper = (np.broadcast_to(side, x.shape).ravel() for side in (self.lower, self.upper))
+        up, down = reaches(q, None, lower, upper, np)
+        plus, minus = probe_pairs(q, np.eye(q.size, dtype=q.dtype), up, down, lower, upper, np)
+        ahead, behind = (np.array([call(point.reshape(x.shape)) for point in probes]) for probes in (plus, minus))
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities of the objective pass through
+            return coordinate_gradient(ahead - behind, plus, minus, np).reshape(x.shape).astype(x.dtype)
 
 
 def _ahead(x: np.ndarray, i: int, lower: Any, upper: Any) -> tuple[np.ndarray, float]:

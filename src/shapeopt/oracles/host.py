@@ -1,5 +1,6 @@
 """Counted readings of any Python callable: NumPy code, compiled extensions, a simulator behind a subprocess."""
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, NamedTuple
@@ -11,7 +12,6 @@ from ..core.arrays import double_precision, is_jax, loaded_jax
 from ..core.tree import flatten
 from .checks import host_gradient, host_scalar, split_pair
 from .finite_differences import FiniteDifferences
-from .host_differences import HostDifferences
 from .journal import ANSWER, FAILURE, OPAQUE, REFUSAL, TRACEABLE, Journal, Kept
 
 PLAIN = nullcontext()
@@ -42,7 +42,8 @@ class HostOracle:
     """Reads `fun` on the host: NumPy in, NumPy out, every call counted in `calls`.
 
     `jac` True: `fun` returns (value, gradient). A callable: it returns the gradient, and the pair is one call, as for
-    every first-order oracle. None: `differences` says how values become a gradient. `x_like` gives shape and dtype.
+    every first-order oracle. None: a reading is the value, and its force zero, unless `differences` make a
+    gradient of further values. `x_like` gives shape and dtype.
     `limit` caps `calls`: a reading that does not fit raises `BudgetExhausted` before it begins. NaN and infinities pass
     through; an exception of `fun` passes unchanged, its call counted. `fun` gets a copy that it may write to. A
     `journal` keeps every call, and answers those that it has.
@@ -53,7 +54,7 @@ class HostOracle:
             oracle.read_traced(x, traced_pair(fun, jac, layout, x.dtype))
         reading = oracle.read(x)  # for which the first call has paid
 
-    Departs from the paper: it has no host objectives; the estimates are those of eq. app:zo_oracle.
+    Departs from the paper: it has no host objectives.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class HostOracle:
         x_like: Any,
         jac: bool | Callable[[Any], Any] | None = None,
         *,
-        differences: HostDifferences | FiniteDifferences | None = None,
+        differences: FiniteDifferences | None = None,
         limit: int | None = None,
         journal: Journal | None = None,
     ) -> None:
@@ -77,7 +78,7 @@ class HostOracle:
             raise ValueError(f"`x_like` must have a real floating dtype; got {like.dtype}.")
         self.fun, self.jac, self.limit, self.journal = fun, jac, limit, journal
         self.shape, self.dtype = like.shape, like.dtype
-        self.differences = HostDifferences() if differences is None else differences
+        self.differences = differences
         self.calls = 0
         self.readings = 0
         self.traceable: bool | None = None  # whether `fun` answers with JAX arrays; unknown until `first_reading`
@@ -87,14 +88,16 @@ class HostOracle:
         self._known: _Known | None = None
         self._asked = np.array(like)  # where the last call was made
         self._answered = False  # whether a call brought anything
-        self.alone = False  # whether readings are values without a force
-        self._probe_calls = 0 if jac is not None else self.differences.probe_calls(like.size)
-        self._asks_at_x = jac is not None or self.differences.include_value
+
+    @property
+    def alone(self) -> bool:
+        """Whether readings are values without a force."""
+        return self.jac is None and self.differences is None
 
     @property
     def cost(self) -> int:
         """Calls that one reading spends."""
-        return self._probe_calls + self._asks_at_x
+        return 1 if self.jac is not None or self.differences is None else self.differences.calls(math.prod(self.shape))
 
     def first_reading(self, x: Any) -> bool:
         """Ask once at x, with a NumPy array; return whether the answer consists of JAX arrays: `fun` may be traced.
@@ -107,10 +110,11 @@ class HostOracle:
         self._admit(1)
         before = self.calls
         self._double = self.dtype.itemsize == 8
-        kept = self._ask_either(x, self._first_answer, 0)
+        kept = self._ask_either(x, self._first_answer)
         self.traceable = kept.kind == TRACEABLE
         self._double = self._double and (self.traceable or self.hands_jax)
-        self._known = _Known(x, kept.value, kept.gradient, self.calls - before)
+        if self.differences is None:
+            self._known = _Known(x, kept.value, kept.gradient, self.calls - before)
         return self.traceable
 
     def read_traced(self, x: Any, pair: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> bool:
@@ -142,12 +146,7 @@ class HostOracle:
         self._complete(x, value, gradient)
         self.fun, self.jac = pair, True
         self.hands_jax = self._double = False
-        self._probe_calls, self._asks_at_x = 0, True
         return True
-
-    def read_alone(self) -> None:
-        """From now on a reading is the value at x, for one call, and its force is zero."""
-        self._probe_calls, self._asks_at_x, self.alone = 0, True, True
 
     def forgo(self, kind: str = FAILURE) -> None:
         """The last call came to nothing, and the run goes on all the same."""
@@ -173,15 +172,16 @@ class HostOracle:
         self._admit(self._price(known))
         start = self.calls - (known.calls if known is not None else 0)
         self._known = None
-        value, gradient = (known.value, known.gradient) if known is not None else self._ask_at(x)
-        if gradient is None and self.alone:
-            gradient = np.zeros_like(x)
-        elif gradient is None:
-            mean, gradient = self.differences.estimate(x, self._value, self.readings)
-            value = mean if value is None else value
+        value, gradient = self._read_at(x, known)
         self.readings += 1
         numbers: Any = (self._number(value), gradient, np.int32(self.calls - start))
         return Reading(*numbers)
+
+    def _read_at(self, x: np.ndarray, known: _Known | None) -> tuple[float, np.ndarray]:
+        if self.jac is None and self.differences is not None:
+            return self.differences.estimate(x, self._value)
+        kept = self._ask_either(x, self._answer) if known is None else known
+        return kept.value, np.zeros_like(x) if kept.gradient is None else kept.gradient
 
     def _recall(self, x: np.ndarray) -> _Known | None:
         """What the first reading left, if it was made at x."""
@@ -189,13 +189,7 @@ class HostOracle:
 
     def _price(self, known: _Known | None) -> int:
         """Calls that a reading still has to make."""
-        return self._probe_calls + (self._asks_at_x and known is None)
-
-    def _ask_at(self, x: np.ndarray) -> tuple[float | None, np.ndarray | None]:
-        if not self._asks_at_x:
-            return None, None
-        kept = self._ask_either(x, self._answer, self._probe_calls)
-        return kept.value, kept.gradient
+        return self.cost if known is None else 0
 
     def _value(self, x: np.ndarray) -> Any:
         if np.iscomplexobj(x):  # a complex step, which is no place in the domain
@@ -220,15 +214,13 @@ class HostOracle:
         self._note(x, kept.value)
         return kept
 
-    def _ask_either(self, x: np.ndarray, ask: Callable[[np.ndarray], Kept], reserve: int) -> Kept:
-        """One call with a NumPy array; a second one, with a JAX array, if `fun` has not answered yet and may want one.
-
-        The limit must leave `reserve` calls after it.
-        """
+    def _ask_either(self, x: np.ndarray, ask: Callable[[np.ndarray], Kept]) -> Kept:
+        """One call with a NumPy array; a second one, with a JAX array, if `fun` has not answered yet and may want
+        one."""
         try:
             return self._call(x, ask)
         except (TypeError, AttributeError) as error:
-            room = self.limit is None or self.calls + reserve < self.limit
+            room = self.limit is None or self.calls < self.limit
             wants = isinstance(error, _Refused) or (room and loaded_jax() is not None)
             if self._answered or not wants:
                 raise

@@ -3,23 +3,18 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-import jax
 import jax.numpy as jnp
 from jax.tree_util import Partial
 from jaxtyping import Array, Float, Int
 
 from .base import AbstractOracle, Objective
-from .exact import AdjointOracle, ExactOracle
+from .exact import ExactOracle
 from .minibatch import MinibatchOracle
 from .noise import AdditiveNoise, HeavyTailedNoise, MultiplicativeNoise, NoisyOracle
 from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
 
 Side = Float[Array, " d"]
 SIGMA = 0.2  # noise level of the noisy cells of the benchmark table
-
-
-def _value_and_gradient(fun: Objective, q: Float[Array, " d"]) -> tuple[Float[Array, ""], Float[Array, " d"]]:
-    return jax.value_and_grad(fun)(q)
 
 
 def _weighted(fun: Objective, q: Float[Array, " d"], indices: Int[Array, " batch"]) -> Float[Array, ""]:
@@ -31,7 +26,6 @@ def _weighted(fun: Objective, q: Float[Array, " d"], indices: Int[Array, " batch
 ORACLES: Mapping[str, Callable[[Objective, Side, Side], AbstractOracle]] = MappingProxyType(
     {
         "exact": lambda fun, lower, upper: ExactOracle(fun),
-        "adjoint": lambda fun, lower, upper: AdjointOracle(Partial(_value_and_gradient, fun)),
         "additive": lambda fun, lower, upper: NoisyOracle(ExactOracle(fun), AdditiveNoise(SIGMA)),
         "multiplicative": lambda fun, lower, upper: NoisyOracle(ExactOracle(fun), MultiplicativeNoise(SIGMA)),
         "heavy_tailed": lambda fun, lower, upper: NoisyOracle(ExactOracle(fun), HeavyTailedNoise(SIGMA)),

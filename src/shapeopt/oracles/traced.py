@@ -46,7 +46,7 @@ def traced_pair(fun: Callable[..., Any], jac: Any, layout: Layout, dtype: Any) -
         if oracle.first_reading(x):
             oracle.read_traced(x, traced_pair(fun, jac, layout, x.dtype))
     """
-    whole = Flat(fun, layout) if jac is None else FlatPair(fun, None if jac is True else jac, layout)
+    whole = _whole(fun, jac, layout)
     leaves, treedef = jax.tree.flatten(whole)
     arrays = [leaf if isinstance(leaf, jax.Array | np.ndarray) else None for leaf in leaves]
     others = tuple(leaf if array is None else None for leaf, array in zip(leaves, arrays, strict=True))
@@ -72,12 +72,23 @@ def _compiled(treedef: Any, others: tuple[Any, ...], differentiated: bool) -> An
 
     def measure(arrays: list[Any], x: Any) -> Any:
         leaves = [other if array is None else array for array, other in zip(arrays, others, strict=True)]
-        whole = jax.tree.unflatten(treedef, leaves)
-        if differentiated:
-            value, gradient = jax.value_and_grad(lambda x: real_scalar(whole(x), "fun", x.dtype))(x)
-        else:
-            answer, slope = split_pair(whole(x), "fun")
-            value, gradient = real_scalar(answer, "fun", x.dtype), real_gradient(slope, "jac", x)
+        value, gradient = _measured(jax.tree.unflatten(treedef, leaves), x, differentiated)
         return jnp.concatenate([value[None], gradient])
 
     return jax.jit(measure)
+
+
+def traceable_pair(fun: Callable[..., Any], jac: Any, layout: Layout) -> Callable[[Any], tuple[Any, Any]]:
+    """x -> (value, gradient) as `traced_pair` computes it, for programs that are traced themselves."""
+    return lambda x: _measured(_whole(fun, jac, layout), x, jac is None)
+
+
+def _whole(fun: Callable[..., Any], jac: Any, layout: Layout) -> Any:
+    return Flat(fun, layout) if jac is None else FlatPair(fun, None if jac is True else jac, layout)
+
+
+def _measured(whole: Any, x: Any, differentiated: bool) -> tuple[Any, Any]:
+    if differentiated:
+        return jax.value_and_grad(lambda x: real_scalar(whole(x), "fun", x.dtype))(x)
+    answer, slope = split_pair(whole(x), "fun")
+    return real_scalar(answer, "fun", x.dtype), real_gradient(slope, "jac", x)

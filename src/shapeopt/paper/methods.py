@@ -3,14 +3,17 @@
 `find_method` knows them and all methods of `shapeopt.bench`; it is handed to the runner in place of the bench's own.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from ..bench import methods
 from ..bench.cells import Cell
-from ..bench.methods import AbstractCompiled, AbstractMethod, UnknownMethodError, version_of
+from ..bench.methods import AbstractCompiled, AbstractMethod, UnknownMethodError
 from .dynamics import SemiImplicitStep
 from .find import find_stem, load_policy, stored
 from .optimizer import ShapeOptimizer
@@ -43,7 +46,7 @@ class Stored(AbstractCompiled):
         return ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False)
 
     def version(self, cell: Cell) -> str:
-        return version_of(load_card(find_stem(self.policies(cell))))
+        return _version_of(load_card(find_stem(self.policies(cell))))
 
     def lacks(self, cell: Cell) -> str:
         policy, d = self.policies(cell), cell.family.dimension
@@ -82,6 +85,12 @@ def find_method(name: str) -> AbstractMethod:
 def fitted_policy(method: str, cell: Cell) -> str:
     """The name of the policy that a method of `FITTED` takes on a cell: paper-FAMILY-DIMENSION and the ending."""
     return f"paper-{cell.family.name}-{cell.family.dimension}{FITTED[method]}"
+
+
+def _version_of(card: Mapping[str, Any]) -> str:
+    """What tells a policy from another one, by its card."""
+    what = json.dumps([card["kind"], card["settings"], card["sha256"]], sort_keys=True)
+    return hashlib.sha256(what.encode()).hexdigest()
 
 
 def _policy(name: str) -> AbstractMethod:

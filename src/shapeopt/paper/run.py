@@ -11,23 +11,16 @@ import numpy as np
 from ..core import Box, Cause, Status
 from ..core.event_log import EventLog
 from ..core.problem import Layout, Problem, read_problem
-from ..core.result import (
-    LEDGER_TERMS,
-    MODE_NAMES,
-    SHAPING_COLUMNS,
-    Result,
-    RunRecord,
-    list_minima,
-    list_stages,
-    make_result,
-)
+from ..core.result import LEDGER_TERMS, MODE_NAMES, Result, RunRecord, list_minima, make_result
 from ..oracles import AbstractOracle, AdditiveNoise, ExactOracle, NoisyOracle
-from ..rollout import Best, Carry, advance, compiled_start
+from ..rollout import Best, Carry
 from .dynamics import PassivityMonitor, SemiImplicitStep
 from .events import writes_memory
 from .find import load_policy
 from .optimizer import ShapeOptimizer, potential_of
 from .policy import PaperPolicy
+from .stage_list import SHAPING_COLUMNS, list_stages
+from .stretches import advance, compiled_start
 from .weights import cast_policy
 
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of events are not kept, so that memory stays O(d)

@@ -171,14 +171,12 @@ class SeparableSum(AbstractTactic):
 
     def _swept(self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant) -> SeparableSumMemory:
         sweep = sweep_reading(ops, memory.sweep, plant.q, plant.g, plant.finite, split=False)
-        over = sweep.steps >= sweep.length
-        lowest, predicted = lowest_place(ops, sweep, split=False)
-        return memory._replace(
-            sweep=sweep,
-            target=ops.pick(over, lowest, memory.target),
-            predicted=ops.pick(over, predicted, memory.predicted),
-            phase=ops.pick(over, ops.whole(LOWEST), memory.phase),
-        )
+        memory = memory._replace(sweep=sweep)
+        return ops.cond(sweep.steps >= sweep.length, lambda: self._finished(ops, memory), lambda: memory)
+
+    def _finished(self, ops: Any, memory: SeparableSumMemory) -> SeparableSumMemory:
+        lowest, predicted = lowest_place(ops, memory.sweep, split=False)
+        return memory._replace(target=lowest, predicted=predicted, phase=ops.whole(LOWEST))
 
     def propose(
         self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant, step: Step

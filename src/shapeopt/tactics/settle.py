@@ -71,7 +71,7 @@ class Settle(AbstractTactic):
         return SettleMemory(ops.whole(RETURN), zeros(), zeros(), zero, first, zero + 1.0, zeros(), zero)
 
     def offer(self, ops: Any, memory: SettleMemory, board: Board) -> Offer:
-        due = ops.no(board.scored) | (board.escapes % self.again == 0)
+        due = ops.no(board.scored) | (board.escapes % self.again == 1)
         return bid(ops, is_noisy(ops, board) & due, 4.0, cost=self.share * board.readings)
 
     def open(

@@ -231,14 +231,13 @@ class TurnedAxes(AbstractTactic):
     def _swept(self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant) -> TurnedAxesMemory:
         A = memory.matrix
         sweep = sweep_reading(ops, memory.sweep, A @ plant.q, A @ plant.g, plant.finite, split=True)
-        over = sweep.steps >= sweep.length
-        lowest, predicted = lowest_place(ops, sweep, split=True)
-        return memory._replace(
-            sweep=sweep,
-            target=ops.pick(over, self._in_box(ops, lowest @ A, board), memory.target),
-            predicted=ops.pick(over, predicted, memory.predicted),
-            phase=ops.pick(over, ops.whole(LOWEST), memory.phase),
-        )
+        memory = memory._replace(sweep=sweep)
+        return ops.cond(sweep.steps >= sweep.length, lambda: self._finished(ops, memory, board), lambda: memory)
+
+    def _finished(self, ops: Any, memory: TurnedAxesMemory, board: Board) -> TurnedAxesMemory:
+        lowest, predicted = lowest_place(ops, memory.sweep, split=True)
+        target = self._in_box(ops, lowest @ memory.matrix, board)
+        return memory._replace(target=target, predicted=predicted, phase=ops.whole(LOWEST))
 
     def _in_box(self, ops: Any, q: Any, board: Board) -> Any:
         lower, upper = searched(ops, board)

@@ -9,7 +9,7 @@ import pytest
 
 from shapeopt.bench.curves import Curves
 from shapeopt.bench.records import Record, RecordError
-from shapeopt.cli.figures import Name
+from shapeopt.paper.commands.figures import Name
 from shapeopt.paper.figures.counted import been_at, draw_minima, draw_science
 from shapeopt.paper.figures.mechanism import draw_field, draw_shaped
 from shapeopt.paper.figures.sheets import Sheet, load_sheet, save_sheet

@@ -7,7 +7,7 @@ from shapeopt.bench.digest import Digest
 from shapeopt.bench.layout import MISSING
 from shapeopt.bench.metrics import METRICS
 from shapeopt.paper.protocols import PROTOCOLS
-from shapeopt.paper.tables.goals import GOALS, goals_table
+from shapeopt.paper.tables.goals import GOALS, goals_table, median_interval
 
 TASKS = 16
 WAVE = np.linspace(-1, 1, TASKS)
@@ -90,3 +90,12 @@ def test_each_policy_has_a_block_and_a_sentence_and_what_is_missing_is_named():
 def test_without_baselines_or_a_figure_of_the_paper_nothing_is_claimed():
     (row,) = rows(goals_table([made("paper", 0.5 + WAVE)]))
     assert row["Best baseline"] == row["its figure"] == row["against baselines"] == MISSING
+
+
+def test_the_median_s_interval_covers_it_about_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    ends = np.array([median_interval(rng.exponential(size=40), seed=i) for i in range(200)])
+    covered = np.mean((ends[:, 0] <= np.log(2)) & (np.log(2) <= ends[:, 1]))
+    assert 0.9 < covered < 0.99
+    assert median_interval(np.array([2.0]), seed=0) == (-np.inf, np.inf)
+    assert median_interval(np.full(5, 2.0), seed=0) == (2.0, 2.0)

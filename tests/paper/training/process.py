@@ -4,8 +4,9 @@ import os
 import signal
 import sys
 
-from shapeopt.cli import main, train
-from shapeopt.cli.train_progress import Silent
+from shapeopt.cli import main
+from shapeopt.paper.commands import train
+from shapeopt.terminal.progress import Silent
 
 
 class Deadly(Silent):

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from ...core import is_row, put_row
+from .rows import is_row, put_row
 
 
 class Archive(eqx.Module):

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bench.digest import QUICK, Digest, by_cell, lacking, of_protocol, place_title
+from ...bench.digest import QUICK, Digest, by_cell, place_title
 from ...bench.layout import MISSING, Entry, Group, Table, mean_and_deviation, number, words
 from ...bench.marks import SOLVED
 from ...bench.metrics import METRICS, Better
 from ...bench.protocol_tables import FEW
 from ...bench.statistics import VERDICTS, Comparison, compare_all, spread
 from ..protocols import PROTOCOLS
+from .choice import lacking, of_protocol
 from .sources import CONTROLLER, MULTIWELL, paper_entry, paper_figure
 
 WHOLE = "paper"

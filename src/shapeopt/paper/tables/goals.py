@@ -5,13 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.stats
 
-from ...bench.digest import Digest, by_cell, lacking, of_protocol, place_title
+from ...bench.digest import Digest, by_cell, place_title
 from ...bench.layout import MISSING, Entry, Group, Table, mean_and_deviation, number
 from ...bench.marks import SOLVED
 from ...bench.metrics import METRICS, Better
-from ...bench.statistics import mean_interval, median_interval
+from ...bench.statistics import mean_interval
 from ..protocols import MULTIWELL_CALLS, PAPER_BASELINES, PROTOCOLS
+from .choice import lacking, of_protocol
 from .sources import paper_figure, printed, source_of
 
 POLICIES = ("paper", "universal")
@@ -37,6 +39,17 @@ NOTES = (
     "position. The paper's figures: tab. summary:synthetic:benchmarks, tab. real:world:example:summary, "
     "tab. multiwell_fair_budget.",
 )
+
+
+def median_interval(values: np.ndarray, *, seed: int, level: float = 0.95) -> tuple[float, float]:
+    """Bootstrap interval (percentiles) of the median; the whole line for a single number."""
+    if values.size < 2:
+        return -np.inf, np.inf
+    drawn = scipy.stats.bootstrap(
+        (values,), np.median, confidence_level=level, n_resamples=4999, method="percentile", rng=seed
+    )
+    low, high = (float(end) for end in drawn.confidence_interval)
+    return low, high
 
 
 class Statistic(enum.Enum):

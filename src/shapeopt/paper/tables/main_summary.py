@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bench.digest import Digest, by_cell, cell_title, lacking, of_protocol
+from ...bench.digest import Digest, by_cell, cell_title
 from ...bench.layout import MISSING, Entry, Group, Mark, Table, mean_and_deviation, words
 from ...bench.marks import leaders
 from ...bench.metrics import METRICS
 from ...bench.statistics import spread
 from ..protocols import MULTIWELL_CALLS, PROTOCOLS
+from .choice import lacking, of_protocol
 from .published import find, published
 from .sources import FAMILIES as PAPER_FAMILIES
 from .sources import MAIN, SHAPES, printed

@@ -6,10 +6,11 @@ from types import MappingProxyType
 from ...baselines import BASELINES
 from ...bench import protocol_tables
 from ...bench.blocks import Column, Reference, Statistic, full_table
-from ...bench.digest import QUICK, Digest, lacking, of_protocol
+from ...bench.digest import QUICK, Digest
 from ...bench.layout import Table
 from ...bench.protocol_tables import quick_note
 from ..protocols import PROTOCOLS
+from .choice import lacking, of_protocol
 from .published import published
 from .sources import SOURCES, paper_entry, source_of
 

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...bench.digest import Digest, lacking, of_protocol
+from ...bench.digest import Digest
 from ...bench.layout import MISSING, Entry, Group, Table, mean_and_deviation, words
 from ...bench.protocols import DIMENSIONS
 from ...bench.protocols import SYNTHETIC as FAMILIES
 from ...bench.statistics import Spread, spread
 from ..protocols import PROTOCOLS
+from .choice import lacking, of_protocol
 from .published import Published
 from .sources import SYNTHETIC, paper_figure, printed
 

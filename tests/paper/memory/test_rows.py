@@ -5,8 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shapeopt.core import is_row, put_row
-from shapeopt.core.rows import SMALL_TABLE
+from shapeopt.paper.memory.rows import SMALL_TABLE, is_row, put_row
 
 
 @pytest.mark.parametrize("d", [3, SMALL_TABLE])

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import tyro
 
-from ..core.extras import require
-from .environment import keep_compiled_code
-from .errors import UsageError
-from .record import print_json
+from ...core.extras import require
+from ...terminal.environment import keep_compiled_code
+from ...terminal.errors import UsageError
+from ...terminal.record import print_json
 
 POLICIES = ("paper-ackley-2", "paper-levy-2", "paper-rastrigin-2")
 
@@ -40,10 +40,10 @@ class Theory:
             raise UsageError("--policies must name at least one policy.")
         keep_compiled_code()
         try:
-            from ..paper.theory.report import write_report
+            from ..theory.report import write_report
         except ModuleNotFoundError as error:
             raise UsageError(f"{error}; pictures need the extra `report`: pip install 'shapeopt[report]'.") from error
-        from ..paper.theory import check_cell, make_cell
+        from ..theory import check_cell, make_cell
 
         try:
             cells = [make_cell(name) for name in self.policies]

@@ -29,7 +29,7 @@ class Silent:
 
     def __exit__(self, *exception: object) -> None: ...
 
-    def show(self, best: float, calls: int, word: str) -> None: ...
+    def show(self, *told: Any) -> None: ...
 
     def stopping(self) -> None: ...
 
@@ -99,5 +99,10 @@ def make_display(budget: int, quiet: bool = False, unit: str = "calls") -> Displ
     """The display that fits standard error."""
     if quiet:
         return Silent()
+    return Live(budget, unit) if is_live() else Lines(budget)
+
+
+def is_live() -> bool:
+    """Whether standard error is a terminal that can rewrite its lines."""
     dumb = os.environ.get("TERM", "").lower() in ("", "dumb", "unknown")
-    return Live(budget, unit) if sys.stderr.isatty() and not dumb else Lines(budget)
+    return sys.stderr.isatty() and not dumb

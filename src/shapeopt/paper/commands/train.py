@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from ..core.extras import require
-from .environment import keep_compiled_code
-from .errors import UsageError, did_you_mean, raised_here
-from .interrupt import Interrupt
+from ...core.extras import require
+from ...terminal.environment import keep_compiled_code
+from ...terminal.errors import UsageError, did_you_mean, raised_here
+from ...terminal.interrupt import Interrupt
 from .train_progress import make_display
 
 
@@ -79,7 +79,7 @@ class Train:
         require("jax", "shapeopt train")
         number, processes = self._place()
         keep_compiled_code()
-        from ..paper.training.parallel import LostProcessError, join
+        from ..training.parallel import LostProcessError, join
 
         if self.coordinator is not None:
             join(self.coordinator, number, processes)
@@ -102,7 +102,7 @@ class Train:
         return 0
 
     def _train(self, config: Any, quiet: bool) -> dict[str, Any]:
-        from ..paper.training import train
+        from ..training import train
 
         display = make_display(quiet)
         with display, Interrupt(display.stopping) as interrupt:
@@ -150,7 +150,7 @@ class Train:
         return int(found[1]), int(found[2])
 
     def _config(self) -> Any:
-        from ..paper.training.command import with_flags
+        from ..training.command import with_flags
 
         try:
             return with_flags(self._base(), self._chosen())
@@ -163,7 +163,7 @@ class Train:
 
     def _base(self) -> Any:
         """The settings that the flags change."""
-        from ..paper.training import PRESETS, read_config
+        from ..training import PRESETS, read_config
 
         if self.config is not None:
             if self.preset is not None:
@@ -180,7 +180,7 @@ class Train:
         return PRESETS[preset]
 
     def _dimension(self) -> int | None:
-        from ..paper.training.config import load_family
+        from ..training.config import load_family
 
         if self.dimension is None and self.family is not None and ":" in self.family:
             return load_family(self.family).dimension
@@ -188,9 +188,9 @@ class Train:
 
     def _chosen(self) -> dict[str, Any]:
         """Settings that flags change."""
-        from ..paper.training.command import FLAGS
-        from ..paper.training.config import from_plain
-        from ..tasks import FAMILIES
+        from ...tasks import FAMILIES
+        from ..training.command import FLAGS
+        from ..training.config import from_plain
 
         if self.family is not None and ":" not in self.family and self.family not in FAMILIES:
             known = f"one of {', '.join(FAMILIES)}, or package.module:Attribute"

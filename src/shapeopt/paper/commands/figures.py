@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from ..core.extras import require
-from .environment import keep_compiled_code
-from .errors import UsageError
-from .record import print_json
+from ...core.extras import require
+from ...terminal.environment import keep_compiled_code
+from ...terminal.errors import UsageError
+from ...terminal.record import print_json
 
 Name = Literal["minima", "trajectories", "curves", "shaped", "field", "multiwell", "science", "search"]
 
@@ -37,11 +37,11 @@ class Figures:
         require("jax", "shapeopt figures")
         keep_compiled_code()
         try:
-            from ..paper.figures.table import FIGURES
-            from ..plots.style import METADATA, save
+            from ...plots.style import METADATA, save
+            from ..figures.table import FIGURES
         except ModuleNotFoundError as error:
             raise UsageError(f"`figures` needs {error.name}; install shapeopt[report]") from error
-        from ..bench.records import RecordError
+        from ...bench.records import RecordError
 
         if self.out.suffix not in METADATA:
             raise UsageError(f"`out` must end in one of {', '.join(METADATA)}; got {self.out}")
@@ -60,8 +60,8 @@ class Figures:
         return sys.stderr if self.json else sys.stdout
 
     def _source(self) -> Any:
-        from ..paper.figures.sheets import load_sheet, save_sheet
-        from ..paper.figures.sources import FIGURE_PROTOCOLS, FIGURE_SHEETS
+        from ..figures.sheets import load_sheet, save_sheet
+        from ..figures.sources import FIGURE_PROTOCOLS, FIGURE_SHEETS
 
         if self.name in FIGURE_PROTOCOLS:
             return self._records(FIGURE_PROTOCOLS[self.name])
@@ -76,9 +76,9 @@ class Figures:
 
     def _records(self, protocol: Any) -> Iterator[Any]:
         """The protocol's records; runs what is missing."""
-        from ..bench.records import load_records
-        from ..bench.runner import jobs_of, left_out, local_processes, run_protocol
-        from ..paper.methods import find_method
+        from ...bench.records import load_records
+        from ...bench.runner import jobs_of, left_out, local_processes, run_protocol
+        from ..methods import find_method
 
         jobs = jobs_of(protocol, protocol.methods, self.records, find_method)
         if jobs:

@@ -1,9 +1,10 @@
 """What `shapeopt train` shows while it goes on: a live bar on a terminal, plain lines elsewhere, or nothing."""
 
-import os
 import sys
 import time
 from typing import Any, Protocol
+
+from ...terminal.progress import Silent, is_live
 
 LINES = 20  # plain lines that a whole run prints at most, when it is quick
 PATIENCE = 30.0  # seconds after which a slow run prints a line anyway
@@ -14,19 +15,6 @@ class Display(Protocol):
     """`show` gets a `training.Progress`."""
 
     def __enter__(self) -> "Display": ...
-
-    def __exit__(self, *exception: object) -> None: ...
-
-    def show(self, progress: Any) -> None: ...
-
-    def stopping(self) -> None: ...
-
-
-class Silent:
-    """Shows nothing."""
-
-    def __enter__(self) -> "Silent":
-        return self
 
     def __exit__(self, *exception: object) -> None: ...
 
@@ -116,5 +104,4 @@ def make_display(quiet: bool) -> Display:
     """The display that fits standard error."""
     if quiet:
         return Silent()
-    dumb = os.environ.get("TERM", "").lower() in ("", "dumb", "unknown")
-    return Live() if sys.stderr.isatty() and not dumb else Lines()
+    return Live() if is_live() else Lines()

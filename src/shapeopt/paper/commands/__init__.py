@@ -1,0 +1,1 @@
+"""The commands of `shapeopt` that are the paper's: train, figures, theory. Importing them brings in no JAX."""

@@ -1,0 +1,23 @@
+"""The digests that a table of the paper is made of, and those that it lacks."""
+
+from collections.abc import Iterable, Sequence
+
+from ...bench.digest import QUICK, Digest
+
+
+def of_protocol(found: Iterable[Digest], name: str) -> list[Digest]:
+    """Those of a protocol; of its quick form where there are no others."""
+    found = list(found)
+    whole = [one for one in found if one.protocol == name]
+    return whole or [one for one in found if one.protocol == name + QUICK]
+
+
+def lacking(found: Iterable[Digest], places: Sequence[str], methods: Sequence[str]) -> str:
+    """A note that names what of methods × cells has no record; "" if nothing lacks."""
+    there = {(one.place, one.method) for one in found}
+    parts = []
+    for method in methods:
+        absent = [place for place in places if (place, method) not in there]
+        if absent:
+            parts.append(f"{method} ({'every cell' if len(absent) == len(places) else ', '.join(absent)})")
+    return f"Records missing: {'; '.join(parts)}." if parts else ""
