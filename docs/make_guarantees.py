@@ -17,7 +17,7 @@ PARTS = {
     "loops": "optimizers of this library, compiled, all seeds in one batch",
     "rollouts": "of them through `rollout`",
     "bench": "methods through the cells of a comparison",
-    "peers": "settings of other people's optimizers, under our counter",
+    "peers": "settings of other libraries' optimizers, under the same counter",
 }
 
 

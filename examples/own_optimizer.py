@@ -115,13 +115,13 @@ PROTOCOL = Protocol(
 
 def main() -> None:
     """What the commands of docs/own_optimizer.md do, in one process."""
-    ours, rival = Traceable("ShrinkingSteps", lambda cell: ShrinkingSteps()), find_method("gd")
+    own, rival = Traceable("ShrinkingSteps", lambda cell: ShrinkingSteps()), find_method("gd")
     digests = [
         digest(make_record(PROTOCOL, cell, method.name, run_cell(cell, method, seed=0)))
         for cell in PROTOCOL.cells
-        for method in (ours, rival)
+        for method in (own, rival)
     ]
-    print(to_markdown(comparison_table(digests, ours.name)))
+    print(to_markdown(comparison_table(digests, own.name)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import shapeopt
 from shapeopt.core import Box, Cause, Mode
 from shapeopt.dynamics import Move
 from shapeopt.engines.device import DeviceShape
-from shapeopt.optimizer import TACTICS, Policy
+from shapeopt.optimizer import TACTICS
 from shapeopt.oracles import ExactOracle
 from shapeopt.rollout import rollout
 from shapeopt.tactics.base import AbstractTactic, bid, ends, goes_on
@@ -38,7 +38,7 @@ class Compass(AbstractTactic):
         return polls, step(Move(ops.where(axis, board.base + way, board.base))), goes_on(ops)
 
 
-POLICY, X0, BOX = Policy((Compass(), *TACTICS)), [3.3, -2.7, 1.9], Box.around([-5.0] * 3, [5.0] * 3)
+POLICY, X0, BOX = shapeopt.Policy((Compass(), *TACTICS)), [3.3, -2.7, 1.9], Box.around([-5.0] * 3, [5.0] * 3)
 
 
 def ripples(x):

@@ -2,7 +2,7 @@
 
 The family is a fit: the frequency and phase of a tone, from 24 samples. The misfit has many valleys along the
 frequency, and only one of them is right. Tones of this instrument lie in a band: a policy that was trained on them
-knows where to look, though nobody told it. The same from a shell, in this folder:
+has learned where to look. The same from a shell, in this folder:
 
     shapeopt train tone --family train_own_family:Tone --readings 40
 """

@@ -4,7 +4,7 @@
 # Two damped oscillations are added, and we want amplitudes, decays and frequencies back. The misfit has many minima: a
 # frequency that is off by a beat, or two components that share one oscillation. A descent from a guess ends in one of
 # them. The loss is JAX code, so it is compiled and differentiated; a call is a value with its gradient. The data are
-# float64, so JAX is told to compute so outside of `minimize`, too.
+# float64, so JAX is set to compute so outside of `minimize`, too.
 
 # %%
 import jax
