@@ -8,10 +8,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 import shapeopt
 from shapeopt.core import Box
+from shapeopt.engines.device import DeviceShape
 from shapeopt.oracles import ExactOracle
-from shapeopt.policy import UniversalPolicy
 from shapeopt.rollout import rollout
-from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import AbstractFamily, AbstractTask, cube
 
 TIMES = tuple(0.25 * i for i in range(20))
@@ -66,7 +65,7 @@ def main() -> None:
     print(f"one of them, {result.nfev} calls: misfit {result.fun:.1e}, distance {task.distance(result.x):.1e}")
 
     def solve(task, q, key):
-        return rollout(ShapeOptimizer(UniversalPolicy()), ExactOracle(task), q, task.box, 40, key).best.value
+        return rollout(DeviceShape(), ExactOracle(task), q, task.box, 40, key).best.value
 
     found = jax.jit(jax.vmap(solve))(tasks, starts, keys)
     print(f"all thousand at once, 40 calls each: median misfit {jnp.median(found):.1e}")

@@ -15,7 +15,7 @@ from shapeopt.paper.training.config import Precision, TrainConfig
 from shapeopt.paper.training.losses import PAPER_WEIGHTS, rollout_terms
 from shapeopt.paper.training.phases import split_policy
 from shapeopt.paper.training.teacher import PROBE_TEACHER, TRIES
-from shapeopt.policy.draws import hashed_normal
+from shapeopt.paper.draws import hashed_normal
 
 torch = pytest.importorskip("torch")
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
