@@ -7,14 +7,19 @@ Whole records are too large for the repository. What tables need of them is kept
 need the records of all methods of a protocol; where some are absent they stay as they are, and the page says so.
 """
 
+import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as tensors
+
 from shapeopt.bench.digest import QUICK, Digest, by_cell, digests, methods_of
-from shapeopt.bench.digest_store import load_digests, save_digests
 from shapeopt.bench.formats import to_markdown
-from shapeopt.bench.records import load_records
+from shapeopt.bench.records import MAX_BYTES, RecordError, load_records
 from shapeopt.bench.tables import protocols_of
 from shapeopt.cli.bench import all_protocols
 from shapeopt.paper.tables.sources import source_of
@@ -46,6 +51,17 @@ Its AUCs include the start, which its equation leaves out.
 """
 EMPTY = "There are no records yet. `shapeopt bench run paper --out benchmarks/records/bench` makes the first of them.\n"
 GOALS = "goals"
+FORMAT = "shapeopt-digests-2"
+ABOUT = (
+    "protocol",
+    "cell",
+    "method",
+    "seed",
+    "lowest",
+    "area",
+    "area_over_calls",
+    "versions",
+)
 LONG = 30  # rows from which a table is folded
 
 
@@ -67,6 +83,42 @@ def read(folder: Path) -> list[Digest]:
         found |= {_key(one): one for one in new}
         save_digests(kept, list(found.values()))
     return list(found.values())
+
+
+def save_digests(path: Path, found: Sequence[Digest]) -> None:
+    """Write digests at once or not at all, in single precision."""
+    heads = [{name: getattr(one, name) for name in ABOUT} | {"metrics": list(one.values)} for one in found]
+    with np.errstate(over="ignore"):
+        arrays = {
+            str(i): np.stack([one.values[m] for m in one.values]).astype(np.float32) for i, one in enumerate(found)
+        }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
+    scratch.write_bytes(tensors(arrays, metadata={"format": FORMAT, "digests": json.dumps(heads)}))
+    os.replace(scratch, path)
+
+
+def load_digests(path: Path) -> list[Digest]:
+    """What `save_digests` wrote; `RecordError` if the file is not that, or is damaged."""
+    if path.stat().st_size > MAX_BYTES:
+        raise RecordError(f"{path} is larger than {MAX_BYTES} bytes.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise RecordError(f"{path} holds no digests of this version: format {metadata.get('format')!r}.")
+            heads = json.loads(metadata["digests"])
+            arrays = [file.get_tensor(str(i)).astype(float) for i in range(len(heads))]
+        return [_digest(head, rows) for head, rows in zip(heads, arrays, strict=True)]
+    except RecordError:
+        raise
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise RecordError(f"{path} is damaged: {error}") from error
+
+
+def _digest(head: dict, rows: np.ndarray) -> Digest:
+    values = dict(zip(head["metrics"], rows, strict=True))
+    return Digest(**{name: head[name] for name in ABOUT}, values=values)
 
 
 def _key(one: Digest) -> tuple[str, str, str, int]:

@@ -32,7 +32,7 @@ LIGHT = {
     "report": "folder rivals run_page saved scenes view words",
     "plots": "energy style",
     "terminal": "environment errors interrupt progress record",
-    "paper.commands": "figures theory train train_progress",
+    "paper.commands": "figures policy theory train train_progress",
     "cli": "bench bench_tables completion demo listing minimize objective report summary",
 }
 NEEDED = {"nevergrad": "nevergrad", "optuna": "optuna", "torch": "torch", "energy": "matplotlib", "style": "matplotlib"}

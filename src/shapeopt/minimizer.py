@@ -103,7 +103,7 @@ def minimize(
     run.judges_gradients = (jac is True or callable(jac)) and not noise
     rows = vectorised_rows(fun, jac, problem.layout, call_timeout) if batched else []
     asked, slope = (rows[0] if rows else fun), (rows[1] if len(rows) > 1 else jac)
-    host = host_oracle(asked, slope, problem, run, call_timeout)
+    host = host_oracle(asked, slope, problem, run.budget, call_timeout)
     settings = {"noise": noise, "on_error": on_error, "call_timeout": call_timeout, "stages": kept, "batched": batched}
     with ExitStack() as opened:
         if journal is not None:

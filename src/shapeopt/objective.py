@@ -1,14 +1,11 @@
 """The user's function as an oracle: read one point a time, or vectorised."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .core.problem import Layout, Problem
 from .oracles import SCHEMES, FiniteDifferences, HostOracle, Rows
 from .oracles.flat import Flat, FlatPair
 from .workers.timed import TimedFunction, ValueAndGradient
-
-if TYPE_CHECKING:
-    from .engines.host import HostRun
 
 
 def vectorised_rows(fun: Any, jac: Any, layout: Layout, call_timeout: float | None) -> list[Rows]:
@@ -25,7 +22,7 @@ def vectorised_rows(fun: Any, jac: Any, layout: Layout, call_timeout: float | No
     return [Rows(one) for one in (fun, jac) if callable(one)]
 
 
-def host_oracle(fun: Any, jac: Any, problem: Problem, run: "HostRun", call_timeout: float | None) -> HostOracle:
+def host_oracle(fun: Any, jac: Any, problem: Problem, budget: int, call_timeout: float | None) -> HostOracle:
     layout = problem.layout
     scheme = FiniteDifferences(jac, problem.lower, problem.upper) if jac in SCHEMES else None
     jac = None if scheme is not None else jac
@@ -37,4 +34,4 @@ def host_oracle(fun: Any, jac: Any, problem: Problem, run: "HostRun", call_timeo
     if call_timeout is not None:
         both = fun if jac is None or jac is True else ValueAndGradient(fun, jac)
         fun, jac = TimedFunction(both, call_timeout), None if jac is None else True
-    return HostOracle(fun, problem.x0, jac, differences=scheme, limit=run.budget)
+    return HostOracle(fun, problem.x0, jac, differences=scheme, limit=budget)

@@ -21,7 +21,6 @@ from .core.board import (
     LOWER,
     NEW,
     PAIR_SUM,
-    ROUND_OFF,
     UNKNOWN,
     UNTESTED,
     Board,
@@ -30,6 +29,7 @@ from .core.board import (
     Plant,
     Spec,
     is_noisy,
+    resolution,
 )
 from .core.box import REACH
 from .core.codes import Cause, Mode
@@ -379,7 +379,7 @@ class Optimizer:
     def _score(self, ops: Any, board: Board, evidence: Evidence, cause: Any) -> Board:
         """Score a finished basin: the spread between basins, whether it is small, and the archive."""
         d, f = board.base.shape[0], evidence.f
-        unseen = ROUND_OFF * self.spec.eps * abs(f)
+        unseen = resolution(self.spec.eps, f)
         later, noisy = board.escapes > 0, is_noisy(ops, board)
         fall = board.left_f - ops.min(f, board.base_f)
         better = fall > unseen

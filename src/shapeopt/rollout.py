@@ -54,21 +54,6 @@ class Trace(NamedTuple):
     end: Carry
 
 
-def start(
-    optimizer: AbstractOptimizer,
-    oracle: AbstractOracle,
-    x0: Float[Array, " d"],
-    box: Box,
-    budget: int,
-    key: PRNGKeyArray,
-    spent: int = 0,
-) -> Carry:
-    """The carry before the first reading; `spent` calls were made before (to learn whether the objective traces)."""
-    run_key, noise_key = jax.random.split(key)
-    best = Best(x0, jnp.asarray(jnp.inf, x0.dtype))
-    return Carry(optimizer.init(x0, box, budget, run_key), oracle.init(noise_key, spent), best)
-
-
 def rollout(
     optimizer: AbstractOptimizer,
     oracle: AbstractOracle,
@@ -84,7 +69,9 @@ def rollout(
 
     `watch` is an onlooker: what it says of each read point is kept, and the optimizer hears nothing of it.
     """
-    carry = start(optimizer, oracle, x0, box, budget, key)
+    run_key, noise_key = jax.random.split(key)
+    best = Best(x0, jnp.asarray(jnp.inf, x0.dtype))
+    carry = Carry(optimizer.init(x0, box, budget, run_key), oracle.init(noise_key), best)
     one = lambda carry, _: read_once(optimizer, oracle, carry, record_points, watch)  # noqa: E731
     end, steps = jax.lax.scan(one, carry, length=budget // oracle.cost)
     return Trace(end.best, steps, end)

@@ -138,7 +138,7 @@ class HostedSteps(AbstractPeer):
     uses_gradients: ClassVar[bool] = True
     start: ClassVar[Start] = Start.READS
 
-    def search(self, reader, x0, lower, upper, budget, seed):
+    def search(self, reader, x0, lower, upper, seed):
         x = x0
         while True:
             _, gradient = reader.value_and_gradient(x)
@@ -154,9 +154,9 @@ class HostedSweep(AbstractPeer):
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.READS
 
-    def search(self, reader, x0, lower, upper, budget, seed):
+    def search(self, reader, x0, lower, upper, seed):
         reader.value(x0)
-        for x in np.linspace(lower, upper, budget):
+        for x in np.linspace(lower, upper, reader.budget):
             reader.value(x)
 
 
@@ -171,7 +171,7 @@ class Quits(AbstractPeer):
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.IGNORES
 
-    def search(self, reader, x0, lower, upper, budget, seed):
+    def search(self, reader, x0, lower, upper, seed):
         for i in range(self.readings):
             reader.value(x0 if i + 1 < self.readings else np.full(2, 99.0))
         if self.raises:

@@ -74,7 +74,7 @@ class Raises(AbstractPeer):
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.READS
 
-    def search(self, reader, x0, lower, upper, budget, seed):
+    def search(self, reader, x0, lower, upper, seed):
         reader.value(x0)
         raise TwoWords("half", "way")
 

@@ -1,18 +1,15 @@
-"""First-order oracles: what the noise laws promise, minibatches, adjoints, and refusals."""
+"""First-order oracles: what the noise law says, minibatches, and refusals."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scipy.stats
 
 from shapeopt.oracles import (
     AdditiveNoise,
     CoordinateDifferenceOracle,
     ExactOracle,
-    HeavyTailedNoise,
     MinibatchOracle,
-    MultiplicativeNoise,
     NoisyOracle,
 )
 
@@ -24,23 +21,8 @@ def draws(noise, n=40_000):
     return np.asarray(jax.jit(jax.vmap(lambda key: noise(jnp.asarray(G), key)))(keys))
 
 
-@pytest.mark.parametrize(
-    "noise, spread", [(AdditiveNoise(0.3), 0.3 * np.ones(3)), (MultiplicativeNoise(0.3), 0.3 * abs(G))]
-)
-def test_gaussian_noise_has_the_spread_asked_for(noise, spread):
-    np.testing.assert_allclose(draws(noise).std(0), spread, rtol=0.02)
-
-
-def test_heavy_tailed_noise_has_standard_deviation_sigma_and_fatter_tails():
-    noise = draws(HeavyTailedNoise(0.3, dof=5.0)) - G
-    np.testing.assert_allclose(noise.std(0), 0.3, rtol=0.05)
-    unit = (noise / (0.3 * np.sqrt(3 / 5))).ravel()
-    assert scipy.stats.kstest(unit, scipy.stats.t(5).cdf).pvalue > 1e-3
-    assert np.mean(np.abs(noise) > 4 * 0.3) > 20 * scipy.stats.norm.sf(4) * 2
-
-
-def test_multiplicative_noise_vanishes_with_the_gradient():
-    assert np.all(draws(MultiplicativeNoise(5.0), 100)[:, 2] == 0)
+def test_gaussian_noise_has_the_spread_asked_for():
+    np.testing.assert_allclose(draws(AdditiveNoise(0.3)).std(0), 0.3, rtol=0.02)
 
 
 def test_value_noise_is_unbiased_and_has_its_own_spread():
@@ -92,9 +74,6 @@ def test_nan_and_infinity_pass_through_an_exact_oracle():
     "make, message",
     [
         (lambda: AdditiveNoise(-1.0), "`sigma` must be finite and not negative; got -1.0"),
-        (lambda: MultiplicativeNoise(np.inf), "`sigma` must be finite and not negative; got inf"),
-        (lambda: HeavyTailedNoise(np.nan), "`sigma` must be finite and not negative; got nan"),
-        (lambda: HeavyTailedNoise(1.0, 2.0), "`dof` must be above 2.*got 2.0"),
         (lambda: NoisyOracle(jnp.sum, AdditiveNoise(0.1), -0.5), "`value_sigma` must be .*got -0.5"),
         (lambda: MinibatchOracle(jnp.sum, 4, 5), "`batch` must lie between 1 and `size` = 4; got 5"),
         (lambda: MinibatchOracle(jnp.sum, 4, 0), "`batch` must lie between 1 and `size` = 4; got 0"),

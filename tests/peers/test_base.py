@@ -22,7 +22,7 @@ class Scripted(AbstractPeer):
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.READS
 
-    def search(self, reader, x0, lower, upper, budget, seed):
+    def search(self, reader, x0, lower, upper, seed):
         try:
             while True:
                 reader.value(x0)
@@ -44,13 +44,13 @@ class Centred(AbstractPeer):
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.CENTRES
 
-    def search(self, reader, x0, lower, upper, budget, seed):
+    def search(self, reader, x0, lower, upper, seed):
         reader.value(x0 + 0.1)
 
 
-def run(peer, reader, x0=X0, lower=None, upper=None, budget=None):
+def run(peer, reader, x0=X0, lower=None, upper=None):
     lower, upper = reader.lower if lower is None else lower, reader.upper if upper is None else upper
-    run_peer(peer, reader, x0, lower, upper, reader.budget if budget is None else budget, 0)
+    run_peer(peer, reader, x0, lower, upper, 0)
 
 
 @pytest.mark.parametrize("then", ["hand on", "wrap", "hide"])
@@ -101,7 +101,6 @@ def test_rounds_begin_at_x0_then_anywhere_and_end_when_a_round_reads_nothing(cou
         ({"lower": np.array([-4.0, -np.inf, -4.0])}, r"`lower` must be finite, with the shape \(3,\) of `x0`; got"),
         ({"upper": np.array([5.0, 5.0])}, r"`upper` must be finite, with the shape \(3,\) of `x0`; got \[5. 5.\]"),
         ({"lower": np.array([-4.0, 5.0, -4.0])}, "`lower` must lie below `upper`"),
-        ({"budget": 6}, "`budget` must be the reader's, 5; got 6"),
     ],
 )
 def test_wrong_arguments_are_named(wrong, message, counted):

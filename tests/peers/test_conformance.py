@@ -25,7 +25,7 @@ def peers(names=METHODS) -> list:
 
 
 def run(name: str, reader: Reader, seed: int = 0, x0: np.ndarray = X0) -> Reader:
-    run_peer(PEERS[name], reader, x0, reader.lower, reader.upper, reader.budget, seed)
+    run_peer(PEERS[name], reader, x0, reader.lower, reader.upper, seed)
     return reader
 
 

@@ -21,7 +21,7 @@ def gaps(peer, name: str, dimension: int, tasks: int, budget: int = 500) -> np.n
         task_key, start_key, run_key = jax.random.split(jax.random.key(i), 3)
         task = family.sample(task_key)
         reader = Reader(ExactOracle(task), task.box, budget, run_key)
-        run_peer(peer, reader, np.asarray(task.start(start_key)), reader.lower, reader.upper, budget, i)
+        run_peer(peer, reader, np.asarray(task.start(start_key)), reader.lower, reader.upper, i)
         found.append(reader.best_value - float(task.minimum))
     return np.array(found)
 
@@ -44,7 +44,7 @@ def test_loose_descents_visit_more_basins_for_the_same_calls():
     def basins(ftol):
         reader = Reader(ExactOracle(egg_box), Box.around(np.full(2, -5.0), np.full(2, 5.0)), 100, jax.random.key(0))
         peer = MonotonicHopping(step=0.3, ftol=ftol)
-        run_peer(peer, reader, np.array([3.2, -4.1]), reader.lower, reader.upper, 100, 0)
+        run_peer(peer, reader, np.array([3.2, -4.1]), reader.lower, reader.upper, 0)
         return len(np.unique(np.rint(reader.points), axis=0))
 
     assert basins(1e-1) > 1.5 * basins(1e-9)
@@ -69,7 +69,7 @@ def test_hops_start_around_the_best_minimum_so_far(monkeypatch, counted):
     monkeypatch.setattr(monotonic, "descend", descend)
     reader, _ = counted(100)
     with pytest.raises(StopIteration):
-        MonotonicHopping(step=0.05).search(reader, np.zeros(3), reader.lower, reader.upper, 100, 0)
+        MonotonicHopping(step=0.05).search(reader, np.zeros(3), reader.lower, reader.upper, 0)
     best = np.array(
         [-3.0, -3.0, -1.0, -1.0, -1.0, 1.0]
     )  # where the next hop must start; an equal value changes nothing

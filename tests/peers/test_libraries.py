@@ -28,7 +28,7 @@ def reader(fun, dim: int, budget: int) -> Reader:
 
 def run(peer, read: Reader, seed: int = 0, x0=None) -> Reader:
     x0 = np.full(read.lower.size, -3.0) if x0 is None else x0
-    run_peer(peer, read, x0, read.lower, read.upper, read.budget, seed)
+    run_peer(peer, read, x0, read.lower, read.upper, seed)
     return read
 
 
@@ -118,7 +118,7 @@ def test_what_nlopt_refuses_is_not_taken_for_a_failed_round():
     nlopt = pytest.importorskip("nlopt")
     read = reader(wells, 3, 60)
     with pytest.raises((ValueError, nlopt.invalid_argument)):
-        Mlsl().search(read, np.full(3, -9.0), read.lower, read.upper, 60, 0)  # a start outside the bounds
+        Mlsl().search(read, np.full(3, -9.0), read.lower, read.upper, 0)  # a start outside the bounds
     assert read.calls == 0
 
 

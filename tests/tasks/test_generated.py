@@ -16,7 +16,7 @@ KINDS = pytest.mark.parametrize("kind", GENERATED, ids=lambda kind: kind.name)
 
 @KINDS
 def test_parameters_differ_from_task_to_task(kind) -> None:
-    landscapes = jax.jit(jax.vmap(LandscapeFamily(3, kind).sample))(KEYS[:4]).landscape
+    landscapes = jax.jit(jax.vmap(LandscapeFamily(3, kind=kind).sample))(KEYS[:4]).landscape
     at = jax.vmap(lambda f: f(jnp.array([0.7, -0.4, 1.1])))(landscapes)
     assert len(np.unique(at)) == 4
 
@@ -24,7 +24,7 @@ def test_parameters_differ_from_task_to_task(kind) -> None:
 @KINDS
 def test_value_is_exactly_zero_at_the_shift_and_positive_elsewhere(kind) -> None:
     def lowest(key):
-        task = LandscapeFamily(3, kind).sample(key)
+        task = LandscapeFamily(3, kind=kind).sample(key)
         far = jax.random.uniform(key, (300, 3), minval=-5.0, maxval=5.0)
         near = task.s + 1e-3 * jax.random.normal(key, (300, 3))
         return task(task.s), jnp.min(jax.vmap(task)(jnp.concatenate([far, near]))), jax.grad(task)(task.s)
@@ -38,9 +38,9 @@ def test_value_is_exactly_zero_at_the_shift_and_positive_elsewhere(kind) -> None
 def test_every_dimension_has_finite_values_and_slopes(kind, dimension: int) -> None:
     if dimension < kind.least:
         with pytest.raises(ValueError, match=f"`dimension` must be an integer of at least {kind.least}; got 1"):
-            LandscapeFamily(dimension, kind)
+            LandscapeFamily(dimension, kind=kind)
         return
-    family = LandscapeFamily(dimension, kind)
+    family = LandscapeFamily(dimension, kind=kind)
 
     @jax.jit
     def read(key):

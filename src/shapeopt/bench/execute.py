@@ -183,7 +183,7 @@ def _run_hosted(cell: Cell, peer: AbstractPeer, seed: int) -> Curves:
         reader = Reader(cell.sensing.oracle(task, cell.budget), task.box, cell.budget, key)
         seed_i, start = int(own.run[-1]), np.asarray(x0)
         began = time.perf_counter()
-        run_peer(peer, reader, start, reader.lower, reader.upper, cell.budget, seed_i)
+        run_peer(peer, reader, start, reader.lower, reader.upper, seed_i)
         clock.append((time.perf_counter() - began, reader.seconds))
         runs.append((*_padded(reader, start, cell.budget), task))
     timed = clock[1:] or clock  # the first run also compiles

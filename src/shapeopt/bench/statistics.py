@@ -24,9 +24,6 @@ class Verdict(enum.StrEnum):
     TIE = "tie"
 
 
-VERDICTS = {Verdict.WORSE: "worse", Verdict.BETTER: "better", Verdict.TIE: "not told apart"}  # in a table's words
-
-
 @dataclass(frozen=True)
 class Spread:
     """Numbers of many tasks in short. The deviation divides by the number of tasks, as the paper's does.

@@ -105,7 +105,7 @@ def basinhopping_gap(task: Any, budget: int, seed: int) -> float:
     with jax.enable_x64(True):
         reader = Reader(ExactOracle(task.fun), task.fun.box, budget, jax.random.key(seed))
     lower, upper = task.bounds
-    run_peer(make_peer("basinhopping"), reader, task.x0, lower, upper, budget, seed)
+    run_peer(make_peer("basinhopping"), reader, task.x0, lower, upper, seed)
     return reader.best_value - task.minimum
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from ..terminal.environment import keep_compiled_code, one_thread_for_small_matrices
-from ..terminal.errors import UsageError, did_you_mean, raised_here, relayed, traceback_below
+from ..terminal.errors import UsageError, raised_here, relayed, traceback_below
 from ..terminal.interrupt import Interrupt
 from ..terminal.progress import Display, make_display
 from ..terminal.record import STANDARD_OUTPUT, check_writable, write_record
@@ -85,7 +85,10 @@ class Minimize:
             objective = self._objective()
         except ImportFailed as failure:
             return _show_traceback(failure.__cause__, f"the module {failure} raised while it was imported")
-        _check_policy(self.policy)
+        if not _is_shipped(self.policy):
+            from ..paper.commands.policy import check_policy
+
+            check_policy(self.policy)
         if self.port_allowance is not None and not self.port_allowance >= 0:
             raise UsageError(f"--port-allowance must not be negative; got {self.port_allowance}.")
         if self.call_timeout is not None and not self.call_timeout > 0:
@@ -223,28 +226,19 @@ def attempt(
         objective.fun.interrupt = watch.interrupt
     try:
         with display, watch.interrupt:
-            if not _is_shipped(policy):
-                if objective.jac is not None or journal is not None or call_timeout is not None:
-                    raise UsageError(f"--policy {policy} goes with no gradient, journal or time limit of one's own")
-                result = _paper_run(objective, budget, policy, seed, port_allowance, stages, watch)
-            else:
+            settings: dict[str, Any] = {"budget": budget, "policy": policy, "port_allowance": port_allowance}
+            settings |= {"seed": seed, "callback": watch, "stages": stages, "bounds": objective.bounds}
+            if _is_shipped(policy):
                 from ..minimizer import minimize
 
-                result = minimize(
-                    objective.fun,
-                    objective.x0,
-                    bounds=objective.bounds,
-                    budget=budget,
-                    jac=objective.jac,
-                    policy=policy,
-                    port_allowance=port_allowance,
-                    seed=seed,
-                    callback=watch,
-                    journal=journal,
-                    on_error=on_error,
-                    call_timeout=call_timeout,
-                    stages=stages,
-                )
+                settings |= {"journal": journal, "on_error": on_error, "call_timeout": call_timeout}
+                result = minimize(objective.fun, objective.x0, jac=objective.jac, **settings)
+            else:
+                if objective.jac is not None or journal is not None or call_timeout is not None:
+                    raise UsageError(f"--policy {policy} goes with no gradient, journal or time limit of one's own")
+                from .. import paper
+
+                result = paper.minimize(objective.fun, objective.x0, **settings)
     except KeyboardInterrupt as error:
         return Outcome(watch.so_far(error), time.perf_counter() - began, interrupted=True)
     except Exception as error:
@@ -263,31 +257,6 @@ def attempt(
     if interrupted:
         result.message = INTERRUPTED
     return Outcome(result, time.perf_counter() - began, interrupted=interrupted)
-
-
-def _paper_run(
-    objective: Objective,
-    budget: int,
-    policy: str,
-    seed: int,
-    port_allowance: float | None,
-    stages: bool,
-    watch: "_Watch",
-) -> Any:
-    """The run of a policy of the paper's kind."""
-    from .. import paper
-
-    return paper.minimize(
-        objective.fun,
-        objective.x0,
-        bounds=objective.bounds,
-        budget=budget,
-        policy=policy,
-        port_allowance=port_allowance,
-        stages=stages,
-        seed=seed,
-        callback=watch,
-    )
 
 
 class _Watch:
@@ -317,21 +286,6 @@ class _Watch:
             result["message"] = INTERRUPTED
         result["partial"] = True
         return result
-
-
-def _check_policy(policy: str) -> None:
-    """Refuse a policy that can't be found or read before any call is spent."""
-    from ..paper.find import load_policy, stored
-
-    if _is_shipped(policy):
-        return
-    try:
-        load_policy(policy)
-    except ValueError as error:
-        hint = did_you_mean(policy, ["universal", *stored()])
-        raise UsageError(
-            f"--policy {policy}: {error}" if not hint else f"no policy is called {policy!r}{hint}"
-        ) from error
 
 
 def _is_shipped(policy: str) -> bool:

@@ -63,7 +63,7 @@ def print_events(console: Console, events: Sequence[Any]) -> None:
     """Every event in turn, a line each; nothing is cut off where the terminal is narrow."""
     several = any(event.particle for event in events)
     console.print("[bold]Events[/]")
-    head = f"{'call':>6} {'who ' if several else ''}{'stage':<7}{'ended by':<10}{'from':>9}{'to':>10}{'best':>10}"
+    head = f"{'call':>6} {'who ' if several else ''}{'tactic':<24}{'ended by':<10}{'from':>9}{'to':>10}{'best':>10}"
     console.print(f"[dim]{head}  memory   next anchor[/]", soft_wrap=True)
     for event in events:
         who = f"{event.particle:>3} " if several else ""
@@ -71,9 +71,14 @@ def print_events(console: Console, events: Sequence[Any]) -> None:
         anchor = "" if event.anchor is None else short_point(event.anchor, 3).partition("  (")[0]
         cuts = f"  port cut {event.cuts}x" if event.cuts else ""
         memory = "written" if event.wrote else ""
-        line = f"{event.call:>6} {who}{event.mode:<7}{event.cause:<10}{values}  {memory:<7}  {anchor}{cuts}"
+        line = f"{event.call:>6} {who}{_stage(event):<24}{event.cause:<10}{values}  {memory:<7}  {anchor}{cuts}"
         console.print(line, soft_wrap=True)
     console.print()
+
+
+def _stage(event: Any) -> str:
+    """The tactic of a stage and its phase; the mode where a policy has no tactics."""
+    return ", ".join(filter(None, (event.get("tactic", event.mode), event.get("phase"))))
 
 
 def basins_left(events: Sequence[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .base import AbstractOracle, Objective, OracleState
     from .exact import ExactOracle
     from .minibatch import MinibatchOracle
-    from .noise import AbstractNoise, AdditiveNoise, HeavyTailedNoise, MultiplicativeNoise, NoisyOracle
+    from .noise import AdditiveNoise, NoisyOracle
     from .reader import Reader
     from .table import ORACLES
     from .traced import traced_pair
@@ -24,19 +24,16 @@ if TYPE_CHECKING:
 __all__ = [
     "ORACLES",
     "SCHEMES",
-    "AbstractNoise",
     "AbstractOracle",
     "AdditiveNoise",
     "BudgetExhausted",
     "CoordinateDifferenceOracle",
     "ExactOracle",
     "FiniteDifferences",
-    "HeavyTailedNoise",
     "HostOracle",
     "Journal",
     "JournalError",
     "MinibatchOracle",
-    "MultiplicativeNoise",
     "NoisyOracle",
     "Objective",
     "OracleState",
@@ -52,14 +49,11 @@ __getattr__ = lazy_names(
     __name__,
     {
         "ORACLES": "table",
-        "AbstractNoise": "noise",
         "AbstractOracle": "base",
         "AdditiveNoise": "noise",
         "CoordinateDifferenceOracle": "value_only",
         "ExactOracle": "exact",
-        "HeavyTailedNoise": "noise",
         "MinibatchOracle": "minibatch",
-        "MultiplicativeNoise": "noise",
         "NoisyOracle": "noise",
         "Objective": "base",
         "OracleState": "base",

@@ -49,11 +49,10 @@ class AbstractOracle(eqx.Module):
         """
         return self
 
-    def init(self, key: PRNGKeyArray, spent: int = 0) -> OracleState:
-        """The ledger at the start of a run; `spent` carries calls that were made before (a first host reading)."""
-        calls: Any = np.asarray(spent, np.int32)  # NumPy's, so that nothing is compiled for them
-        readings: Any = np.zeros((), np.int32)
-        return OracleState(calls, readings, key)
+    def init(self, key: PRNGKeyArray) -> OracleState:
+        """The ledger at the start of a run."""
+        none: Any = np.zeros((), np.int32)  # NumPy's, so that nothing is compiled for it
+        return OracleState(none, none, key)
 
     def read(self, state: OracleState, q: Float[Array, " d"]) -> tuple[OracleState, Reading]:
         """One reading at q, charged."""

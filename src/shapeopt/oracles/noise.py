@@ -1,7 +1,5 @@
 """Unbiased noise on first-order readings (eqs. oracle_stochastic_gradient, app:noisy_fo_oracle)."""
 
-import abc
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,15 +10,7 @@ from .checks import require
 from .exact import ExactOracle
 
 
-class AbstractNoise(eqx.Module):
-    """A law of g~ given the gradient g, with E[g~] = g and a finite second moment."""
-
-    @abc.abstractmethod
-    def __call__(self, g: Float[Array, " d"], key: PRNGKeyArray) -> Float[Array, " d"]:
-        """One draw of g~."""
-
-
-class AdditiveNoise(AbstractNoise):
+class AdditiveNoise(eqx.Module):
     """g~ = g + sigma xi, xi ~ N(0, I): the perturbation of the paper's synthetic experiments.
 
     Departs from the paper: nothing; sigma is per coordinate, as in its experiments (eq. app:noisy_fo_oracle bounds the
@@ -36,46 +26,6 @@ class AdditiveNoise(AbstractNoise):
         return g + jnp.asarray(self.sigma, g.dtype) * jax.random.normal(key, g.shape, g.dtype)
 
 
-class MultiplicativeNoise(AbstractNoise):
-    """g~ = g (1 + sigma xi), xi ~ N(0, I) by coordinate: the noise vanishes with the gradient.
-
-    Departs from the paper: one instance of its general covariance Sigma(q) (eq. oracle_stochastic_gradient), which it
-    never makes concrete.
-    """
-
-    sigma: float | Float[Array, ""]
-
-    def __check_init__(self):
-        _require_scale("sigma", self.sigma)
-
-    def __call__(self, g: Float[Array, " d"], key: PRNGKeyArray) -> Float[Array, " d"]:
-        return g * (1 + jnp.asarray(self.sigma, g.dtype) * jax.random.normal(key, g.shape, g.dtype))
-
-
-class HeavyTailedNoise(AbstractNoise):
-    """g~ = g + sigma sqrt((dof - 2) / dof) t, t ~ Student(dof) by coordinate: standard deviation sigma, wild outliers.
-
-    Student's t by the polar method (Bailey 1994), t = sqrt(dof (U^(-2/dof) - 1)) cos(2 pi V): exact for every dof, and
-    free of the rejection loops that make a gamma-based draw slow to compile.
-
-    Departs from the paper: one instance of eq. app:noisy_fo_oracle, which asks only for a finite second moment; hence
-    dof > 2.
-    """
-
-    sigma: float | Float[Array, ""]
-    dof: float | Float[Array, ""] = 3.0
-
-    def __check_init__(self):
-        _require_scale("sigma", self.sigma)
-        require("dof", self.dof, lambda dof: dof > 2, "above 2, so that the variance is finite")
-
-    def __call__(self, g: Float[Array, " d"], key: PRNGKeyArray) -> Float[Array, " d"]:
-        dof = jnp.asarray(self.dof, g.dtype)
-        U, V = 1 - jax.random.uniform(key, (2, *g.shape), g.dtype)  # in (0, 1]
-        squared = (dof - 2) * jnp.expm1(-2 / dof * jnp.log(U))  # (dof - 2) / dof, which sets the variance, is inside
-        return g + jnp.asarray(self.sigma, g.dtype) * jnp.sqrt(squared) * jnp.cos(2 * jnp.pi * V)
-
-
 def _as_oracle(inner: AbstractOracle | Objective) -> AbstractOracle:
     return inner if isinstance(inner, AbstractOracle) else ExactOracle(inner)
 
@@ -87,7 +37,7 @@ class NoisyOracle(AbstractOracle):
     """
 
     inner: AbstractOracle = eqx.field(converter=_as_oracle)
-    noise: AbstractNoise
+    noise: AdditiveNoise
     value_sigma: float | Float[Array, ""] = 0.0
 
     def __check_init__(self):

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 from .base import AbstractOracle, Objective
 from .exact import ExactOracle
 from .minibatch import MinibatchOracle
-from .noise import AdditiveNoise, HeavyTailedNoise, MultiplicativeNoise, NoisyOracle
+from .noise import AdditiveNoise, NoisyOracle
 from .value_only import CoordinateDifferenceOracle, ValueOnlyOracle
 
 Side = Float[Array, " d"]
@@ -27,8 +27,6 @@ ORACLES: Mapping[str, Callable[[Objective, Side, Side], AbstractOracle]] = Mappi
     {
         "exact": lambda fun, lower, upper: ExactOracle(fun),
         "additive": lambda fun, lower, upper: NoisyOracle(ExactOracle(fun), AdditiveNoise(SIGMA)),
-        "multiplicative": lambda fun, lower, upper: NoisyOracle(ExactOracle(fun), MultiplicativeNoise(SIGMA)),
-        "heavy_tailed": lambda fun, lower, upper: NoisyOracle(ExactOracle(fun), HeavyTailedNoise(SIGMA)),
         "minibatch": lambda fun, lower, upper: MinibatchOracle(Partial(_weighted, fun), size=8, batch=4),
         "value_only": lambda fun, lower, upper: ValueOnlyOracle(fun, max(1, lower.size // 2), None, lower, upper),
         "coordinate": lambda fun, lower, upper: CoordinateDifferenceOracle(fun, lower.size, None, lower, upper),

@@ -3,8 +3,9 @@
 Nothing else in the package imports this room except the command line. Names load when they are first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .find import load_policy
@@ -15,17 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["PaperPolicy", "PolicyFileError", "ShapeOptimizer", "load_policy", "minimize", "save_policy"]
 
-_HOMES = {
-    "PaperPolicy": ".policy",
-    "PolicyFileError": ".weights",
-    "ShapeOptimizer": ".optimizer",
-    "load_policy": ".find",
-    "minimize": ".run",
-    "save_policy": ".weights",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name], __name__), name)
-    raise AttributeError(f"module 'shapeopt.paper' has no attribute {name!r}")
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "PaperPolicy": "policy",
+        "PolicyFileError": "weights",
+        "ShapeOptimizer": "optimizer",
+        "load_policy": "find",
+        "minimize": "run",
+        "save_policy": "weights",
+    },
+)

@@ -119,7 +119,7 @@ class _Run:
         run_key, noise_key = jax.random.split(jax.random.key(self.seed))
         state, first = compiled_start(optimizer)(self.problem.x0, self.box, self.budget, run_key)
         worst: Any = np.asarray(np.inf, self.problem.x0.dtype)
-        self.carry = Carry(state, self.oracle.init(noise_key, 0), Best(self.problem.x0, worst))  # type: ignore[arg-type]
+        self.carry = Carry(state, self.oracle.init(noise_key), Best(self.problem.x0, worst))  # type: ignore[arg-type]
         self.first = np.atleast_2d(jax.device_get(first))
         self.log = EventLog(self.first, _writes, jax.device_get(self.box).outward, self.problem.layout.restore)
         return self._result(self._advance(optimizer, callback), port_allowance)

@@ -35,29 +35,25 @@ class AbstractPeer(abc.ABC):
     start: ClassVar[Start]
 
     @abc.abstractmethod
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         """Read until the reader refuses, or until nothing is left to do; what was found is in the reader."""
 
 
 def run_peer(
-    peer: AbstractPeer, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
+    peer: AbstractPeer, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int
 ) -> None:
-    """Let `peer` search with at most `budget` calls; every method that takes a start reads x0 first.
+    """Let `peer` search with the calls that the reader has; every method that takes a start reads x0 first.
 
     The stop is the reader's refusal. Libraries hand it on, wrap it into an exception of their own or hide it: so any
     exception after the refusal is taken for the stop, and any before it is a fault that passes.
     """
     x0, lower, upper = _checked(x0, lower, upper)
-    if budget != reader.budget:
-        raise ValueError(f"`budget` must be the reader's, {reader.budget}; got {budget}.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a library's remarks on overflow or on its own stop
         try:
             if peer.start is Start.CENTRES:
                 reader.value(x0)
-            peer.search(reader, x0, lower, upper, budget, seed)
+            peer.search(reader, x0, lower, upper, seed)
         except Exception:
             if not reader.exhausted:
                 raise

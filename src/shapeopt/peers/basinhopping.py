@@ -30,14 +30,12 @@ class BasinHopping(AbstractPeer):
         if not self.temperature >= 0:
             raise ValueError(f"`temperature` must not be negative; got {self.temperature}.")
 
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         local = {"method": "L-BFGS-B", "jac": True, "bounds": Bounds(lower, upper)}
         basinhopping(
             reader.value_and_gradient,
             x0,
-            niter=budget,  # a hop reads at least once
+            niter=reader.budget,  # a hop reads at least once
             T=self.temperature,
             stepsize=self.stepsize,
             minimizer_kwargs=local,

@@ -15,27 +15,33 @@ RUNS = 1_000_000  # more restarts than any budget pays for
 
 
 @dataclass(frozen=True)
-class CmaEs(AbstractPeer):
-    """pycma around x0, then, whenever it stops, around uniform points with the same population size.
+class AbstractCma(AbstractPeer):
+    """pycma; `sigma0` is the first standard deviation in box widths."""
 
-    `sigma0` is the first standard deviation in box widths. `separable` learns variances alone, for large d.
-
-    Departs from the paper: not in it.
-    """
-
-    name: str = "cma"
+    name: str = ""
     sigma0: float = 0.25  # pycma advises about a quarter of the domain
-    separable: bool = False
     package: ClassVar[str] = "cma"
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.CENTRES
 
     def __post_init__(self) -> None:
-        _require_sigma(self.sigma0)
+        if not 0 < self.sigma0 <= 1:
+            raise ValueError(f"`sigma0` must lie in (0, 1]; got {self.sigma0}.")
 
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+
+@dataclass(frozen=True)
+class CmaEs(AbstractCma):
+    """pycma around x0, then, whenever it stops, around uniform points with the same population size.
+
+    `separable` learns variances alone, for large d.
+
+    Departs from the paper: not in it.
+    """
+
+    name: str = "cma"
+    separable: bool = False
+
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         cma = load(self.package)
         options = _options(lower, upper) | {"CMA_diagonal": self.separable}
         with numpy_seed(seed):
@@ -44,24 +50,15 @@ class CmaEs(AbstractPeer):
 
 
 @dataclass(frozen=True)
-class BipopCmaEs(AbstractPeer):
+class BipopCmaEs(AbstractCma):
     """pycma with BIPOP restarts (Hansen 2009): large populations that double, in turn with small ones.
 
     Departs from the paper: not in it.
     """
 
     name: str = "bipop_cma"
-    sigma0: float = 0.25  # as above
-    package: ClassVar[str] = "cma"
-    uses_gradients: ClassVar[bool] = False
-    start: ClassVar[Start] = Start.CENTRES
 
-    def __post_init__(self) -> None:
-        _require_sigma(self.sigma0)
-
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         cma, starts = load(self.package), rounds(reader, x0, lower, upper, seed)
         with numpy_seed(seed):
             cma.fmin2(
@@ -93,8 +90,3 @@ def _padded(x: np.ndarray) -> np.ndarray:
 def _value(reader: Reader) -> Callable[[np.ndarray], float]:
     dim = reader.lower.size
     return lambda x: reader.value(x[:dim])
-
-
-def _require_sigma(sigma0: float) -> None:
-    if not 0 < sigma0 <= 1:
-        raise ValueError(f"`sigma0` must lie in (0, 1]; got {sigma0}.")

@@ -34,16 +34,14 @@ class DifferentialEvolution(AbstractPeer):
         if not self.tol >= 0:
             raise ValueError(f"`tol` must not be negative; got {self.tol}.")
 
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         room = ROOM * (upper - lower)
         for start, number in rounds(reader, x0, lower, upper, seed):
             rng = np.random.default_rng(number)
             differential_evolution(
                 reader.value,
                 Bounds(lower, upper),
-                maxiter=budget,  # a generation reads at least five times
+                maxiter=reader.budget,  # a generation reads at least five times
                 tol=self.tol,
                 polish=False,  # it would descend by differences
                 init=self._population(lower, upper, rng),

@@ -23,14 +23,12 @@ class Direct(AbstractPeer):
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.IGNORES
 
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         direct(
             reader.value,
             Bounds(lower, upper),
-            maxfun=max(2 * budget, 100),  # SciPy asks before a whole round of divisions and would stop short
-            maxiter=max(budget, 100),
+            maxfun=max(2 * reader.budget, 100),  # SciPy asks before a whole round of divisions and would stop short
+            maxiter=max(reader.budget, 100),
             locally_biased=self.locally_biased,
             vol_tol=0.0,
             len_tol=0.0,

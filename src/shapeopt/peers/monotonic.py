@@ -36,9 +36,7 @@ class MonotonicHopping(AbstractPeer):
         if not self.ftol >= 0:
             raise ValueError(f"`ftol` must not be negative; got {self.ftol}.")
 
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         rng = np.random.default_rng(seed)
         best = descend(reader, x0, lower, upper, self.ftol)
         while True:

@@ -22,8 +22,6 @@ class MultiStart(AbstractPeer):
     uses_gradients: ClassVar[bool] = True
     start: ClassVar[Start] = Start.READS
 
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         for start, _ in rounds(reader, x0, lower, upper, seed):
             descend(reader, start, lower, upper)

@@ -23,14 +23,12 @@ class NGOpt(AbstractPeer):
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.READS
 
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         nevergrad = load(self.package)
         with numpy_seed(seed):  # methods that it wraps draw from there
             space = nevergrad.p.Array(init=x0, lower=lower, upper=upper)
             space.random_state.seed(seed % 2**32)
-            method = nevergrad.optimizers.NGOpt(parametrization=space, budget=budget, num_workers=1)
+            method = nevergrad.optimizers.NGOpt(parametrization=space, budget=reader.budget, num_workers=1)
             method.suggest(x0)
             while True:
                 candidate = method.ask()

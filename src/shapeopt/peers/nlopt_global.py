@@ -28,9 +28,7 @@ class Mlsl(AbstractPeer):
         if not self.tol > 0:
             raise ValueError(f"`tol` must be positive; got {self.tol}.")
 
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         nlopt = load(self.package)
         local = nlopt.opt(nlopt.LD_LBFGS, x0.size)
         local.set_ftol_rel(self.tol)
@@ -59,9 +57,7 @@ class AbstractPopulation(AbstractPeer):
         """The smallest population that NLopt takes."""
         return 1
 
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         nlopt = load(self.package)
         method = nlopt.opt(getattr(nlopt, self.algorithm), x0.size)
         if self.members is not None:

@@ -31,15 +31,13 @@ class Shgo(AbstractPeer):
         if self.points < 1 or self.points == 100:  # SciPy reads 100 as "not given"
             raise ValueError(f"`points` must be positive and not 100; got {self.points}.")
 
-    def search(
-        self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, budget: int, seed: int
-    ) -> None:
+    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         split = SplitReadings(reader)
         shgo(
             split.value,
             Bounds(lower, upper),
             n=self.points,
-            iters=budget,  # a round reads at least once
+            iters=reader.budget,  # a round reads at least once
             minimizer_kwargs={"method": "L-BFGS-B", "jac": split.gradient},
             sampling_method="simplicial",
         )

@@ -63,7 +63,7 @@ def rival_curves(
         for name in names:
             reader = Reader(ExactOracle(task), task.box, budget, jax.random.key(seed))
             hurried: Any = Hurried(reader, seconds)
-            run_peer(make_peer(name), hurried, np.asarray(x0, float), reader.lower, reader.upper, budget, seed)
+            run_peer(make_peer(name), hurried, np.asarray(x0, float), reader.lower, reader.upper, seed)
             best = np.minimum.accumulate(np.where(np.isfinite(reader.values), reader.values, np.inf))
             shown = f"{name}, cut short" if hurried.late else name
             curves.append({"name": shown, "calls": reader.calls_after, "best": best})

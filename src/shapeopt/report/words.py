@@ -3,11 +3,11 @@
 MODES = {
     "settle": "Lightly damped motion. Momentum carries the point over ripples and averages noise.",
     "refine": "Quasi-Newton descent to the bottom of one basin. A step that fails is taken back on its line.",
-    "escape": "One move to another place, chosen by what each kind of move has earned in this run so far.",
+    "escape": "Readings elsewhere: a hop, or a tactic that tests, sweeps or samples.",
 }
 CAUSES = {
     "converged": "The bottom of the basin was reached.",
-    "hopeless": "Even if this basin kept its promise several times over, its bottom would not beat the best so far.",
+    "hopeless": "Even several times the predicted decrease would not bring this basin below the best so far.",
     "revisit": "The basin was known from an earlier visit.",
     "stall": "Further calls brought nothing.",
     "clock": "The calls planned for this stage were used.",

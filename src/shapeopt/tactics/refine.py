@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import ROUND_OFF, Board, Draws, Evidence, Offer, Plant, Spec, is_noisy
+from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, is_noisy, resolution
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
 from ..dynamics.inverse import Limited
@@ -285,7 +285,7 @@ class Refine(AbstractTactic):
 
     def _verdict(self, ops: Any, memory: RefineMemory, board: Board, length: Any) -> Any:
         eps = eps_of(memory.q.dtype)
-        unseen = ROUND_OFF * eps * abs(memory.f)
+        unseen = resolution(eps, memory.f)
         least = max(self.standstill, 8.0 * eps)
         nothing = memory.predicted <= unseen
         little = (memory.age > 0) & (memory.predicted <= self.tolerance * board.spread)

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..core.board import (
     COUPLED,
-    ROUND_OFF,
     SUM,
     SWEPT,
     UNTESTED,
@@ -29,6 +28,7 @@ from ..core.board import (
     Plant,
     Spec,
     after_survey,
+    resolution,
     searched,
 )
 from ..core.codes import Cause, Mode
@@ -138,7 +138,7 @@ class SeparableSum(AbstractTactic):
         memory = ops.when(phase <= RETEST, lambda m: self._tested(ops, m, board, plant), memory)
         memory = ops.when(phase == SWEEP, lambda m: self._swept(ops, m, board, plant), memory)
         sound = memory.coupling < self.threshold(plant.q.shape[0])
-        unseen = ROUND_OFF * memory.eps * abs(board.base_f)
+        unseen = resolution(memory.eps, board.base_f)
         paid = board.base_f - plant.f > self.kept * memory.predicted + unseen
         paid = paid | (board.escapes == 0)  # the first sweep may start too high to be exact
         memory = memory._replace(paid=ops.flag(ops.no(phase == LOWEST) | paid))

@@ -19,7 +19,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..core.board import (
     COUPLED,
-    ROUND_OFF,
     SWEPT,
     TURNED_SUM,
     UNTESTED,
@@ -30,6 +29,7 @@ from ..core.board import (
     Plant,
     Spec,
     after_survey,
+    resolution,
     searched,
 )
 from ..core.box import REACH
@@ -167,7 +167,7 @@ class TurnedAxes(AbstractTactic):
         memory = ops.when(phase == TEST, lambda m: self._tested(ops, m, board, plant), memory)
         stops = stops | ((phase == TEST) & ops.no(memory.coupling < self._threshold(plant.q.shape[0])))
         memory = ops.when(phase == SWEEP, lambda m: self._swept(ops, m, board, plant), memory)
-        unseen = ROUND_OFF * memory.eps * abs(board.base_f)
+        unseen = resolution(memory.eps, board.base_f)
         paid = (board.base_f - plant.f > self.sums.kept * memory.predicted + unseen) | (board.escapes == 0)
         idle = ops.pick(paid, ops.whole(0), memory.idle + 1)
         memory = memory._replace(idle=ops.pick(phase == LOWEST, idle, memory.idle))

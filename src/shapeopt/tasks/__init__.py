@@ -7,7 +7,6 @@ require("jax", "shapeopt.tasks")
 
 from .ackley import Ackley
 from .base import AbstractFamily, AbstractTask, StartLaw, cube, draw_start
-from .blend import Blend, BlendTask
 from .classic import DixonPrice, Quadratic, Rosenbrock
 from .control import Control, ControlTask
 from .landscapes import AbstractDrawnLandscape, LandscapeFamily
@@ -31,8 +30,6 @@ __all__ = [
     "AbstractProblem",
     "AbstractTask",
     "Ackley",
-    "Blend",
-    "BlendTask",
     "Control",
     "ControlTask",
     "DixonPrice",

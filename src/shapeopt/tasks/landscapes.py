@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core import REACH
-from .base import AbstractFamily, StartLaw, require_dimension, require_law
-from .shifted import ZERO_BY_CONSTRUCTION, AbstractLandscape, ShiftedTask, frame
+from .base import require_dimension
+from .shifted import AbstractLandscape, AbstractShiftedFamily, ShiftedTask, frame
 
 ROOM = 100  # points of the box that a landscape may put something at
 
@@ -41,20 +41,16 @@ class AbstractPlainLandscape(AbstractDrawnLandscape):
         return cls()
 
 
-class LandscapeFamily(AbstractFamily):
+class LandscapeFamily(AbstractShiftedFamily):
     """Shifted, optionally rotated landscapes of one kind.
 
     Departs from the paper: not in it.
     """
 
-    dimension: int = eqx.field(static=True)
-    kind: type[AbstractDrawnLandscape] = eqx.field(static=True)
-    law: StartLaw = eqx.field(static=True, default=StartLaw.BOX)
-    rotated: bool = eqx.field(static=True, default=False)
+    kind: type[AbstractDrawnLandscape] = eqx.field(static=True, kw_only=True)
 
     def __check_init__(self) -> None:
         require_dimension(self.dimension, self.kind.least)
-        require_law(self.law)
         if self.dimension % self.kind.multiple:
             raise ValueError(f"`dimension` must be a multiple of {self.kind.multiple}; got {self.dimension}.")
         if self.rotated and not self.kind.rotatable:
@@ -63,10 +59,6 @@ class LandscapeFamily(AbstractFamily):
     @property
     def name(self) -> str:
         return self.kind.name
-
-    @property
-    def minimum_source(self) -> str:
-        return ZERO_BY_CONSTRUCTION
 
     def sample(self, key: PRNGKeyArray) -> ShiftedTask:
         key_frame, key_points, key_landscape = jax.random.split(key, 3)

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
+from numpy.typing import ArrayLike
 
 from ..core import REACH
 from .base import AbstractFamily, StartLaw, require_dimension, require_law
@@ -32,10 +33,7 @@ class AbstractProblem(eqx.Module):
     name: eqx.AbstractClassVar[str]
     dimension: eqx.AbstractClassVar[int | None]
     minimum_source: eqx.AbstractClassVar[str]
-
-    @abc.abstractmethod
-    def sides(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        """The published box: its lower and its upper bounds."""
+    box: eqx.AbstractClassVar[tuple[ArrayLike, ArrayLike]]  # its sides, as far as they differ by coordinate
 
     @abc.abstractmethod
     def minimisers(self, dimension: int) -> np.ndarray:
@@ -87,7 +85,8 @@ class PublishedFamily(AbstractFamily):
     def sample(self, key: PRNGKeyArray) -> ShiftedTask:
         key_order, key_side = jax.random.split(key)
         problem, dtype = self.problem(), jax.dtypes.canonicalize_dtype(float)
-        (lower, upper), ends = problem.sides(self.dimension), problem.minimisers(self.dimension)
+        ends = problem.minimisers(self.dimension)
+        lower, upper = (np.broadcast_to(side, self.dimension) for side in problem.box)
         scale = (upper - lower) / (2 * REACH)
         order = jax.random.permutation(key_order, jnp.eye(self.dimension, dtype=dtype))
         R = order * jax.random.rademacher(key_side, (self.dimension, 1), dtype)
@@ -103,10 +102,6 @@ class PublishedFamily(AbstractFamily):
         )
 
 
-def square_box(dimension: int, lower: float, upper: float) -> tuple[np.ndarray, np.ndarray]:
-    return np.full(dimension, lower), np.full(dimension, upper)
-
-
 class Schwefel(AbstractProblem):
     """-sum_i y_i sin √|y_i| on [-500, 500]^d (Schwefel 2.26): the second-best well is far off.
 
@@ -116,9 +111,7 @@ class Schwefel(AbstractProblem):
     name: ClassVar[str] = "schwefel"
     dimension: ClassVar[int | None] = None
     minimum_source: ClassVar[str] = "exact: separable, and each term is largest in the box at 420.9687"
-
-    def sides(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        return square_box(dimension, -500.0, 500.0)
+    box: ClassVar[tuple[ArrayLike, ArrayLike]] = (-500.0, 500.0)
 
     def minimisers(self, dimension: int) -> np.ndarray:
         return np.full((1, dimension), SCHWEFEL)
@@ -136,9 +129,7 @@ class Michalewicz(AbstractProblem):
     name: ClassVar[str] = "michalewicz"
     dimension: ClassVar[int | None] = None
     minimum_source: ClassVar[str] = "exact: separable, each coordinate searched on a grid and refined"
-
-    def sides(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        return square_box(dimension, 0.0, np.pi)
+    box: ClassVar[tuple[ArrayLike, ArrayLike]] = (0.0, np.pi)
 
     def minimisers(self, dimension: int) -> np.ndarray:
         return michalewicz_minimiser(dimension)[None, :]
@@ -169,9 +160,7 @@ class GoldsteinPrice(AbstractProblem):
     name: ClassVar[str] = "goldstein_price"
     dimension: ClassVar[int | None] = 2
     minimum_source: ClassVar[str] = "exact: log 3 at (0, -1)"
-
-    def sides(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        return square_box(dimension, -2.0, 2.0)
+    box: ClassVar[tuple[ArrayLike, ArrayLike]] = (-2.0, 2.0)
 
     def minimisers(self, dimension: int) -> np.ndarray:
         return np.array([[0.0, -1.0]])
@@ -192,9 +181,7 @@ class SixHumpCamel(AbstractProblem):
     name: ClassVar[str] = "six_hump_camel"
     dimension: ClassVar[int | None] = 2
     minimum_source: ClassVar[str] = SURVEY
-
-    def sides(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([-3.0, -2.0]), np.array([3.0, 2.0])
+    box: ClassVar[tuple[ArrayLike, ArrayLike]] = ([-3.0, -2.0], [3.0, 2.0])
 
     def minimisers(self, dimension: int) -> np.ndarray:
         one = np.array([0.08984201310031806, -0.7126564030207396])
@@ -214,9 +201,7 @@ class Branin(AbstractProblem):
     name: ClassVar[str] = "branin"
     dimension: ClassVar[int | None] = 2
     minimum_source: ClassVar[str] = "exact: 10 / 8π, where the square vanishes and the cosine is -1"
-
-    def sides(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([-5.0, 0.0]), np.array([10.0, 15.0])
+    box: ClassVar[tuple[ArrayLike, ArrayLike]] = ([-5.0, 0.0], [10.0, 15.0])
 
     def minimisers(self, dimension: int) -> np.ndarray:
         return np.array([[np.pi, 2.275], [-np.pi, 12.275], [3 * np.pi, 2.475]])
@@ -236,9 +221,7 @@ class Eggholder(AbstractProblem):
     name: ClassVar[str] = "eggholder"
     dimension: ClassVar[int | None] = 2
     minimum_source: ClassVar[str] = SURVEY
-
-    def sides(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        return square_box(dimension, -512.0, 512.0)
+    box: ClassVar[tuple[ArrayLike, ArrayLike]] = (-512.0, 512.0)
 
     def minimisers(self, dimension: int) -> np.ndarray:
         return np.array([[512.0, 404.2318051137578]])
@@ -258,9 +241,7 @@ class HolderTable(AbstractProblem):
     name: ClassVar[str] = "holder_table"
     dimension: ClassVar[int | None] = 2
     minimum_source: ClassVar[str] = SURVEY
-
-    def sides(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        return square_box(dimension, -10.0, 10.0)
+    box: ClassVar[tuple[ArrayLike, ArrayLike]] = (-10.0, 10.0)
 
     def minimisers(self, dimension: int) -> np.ndarray:
         signs = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -279,11 +260,9 @@ class Shekel(AbstractProblem):
     name: ClassVar[str] = "shekel"
     dimension: ClassVar[int | None] = 4
     minimum_source: ClassVar[str] = SURVEY
+    box: ClassVar[tuple[ArrayLike, ArrayLike]] = (0.0, 10.0)
     beta: ClassVar[np.ndarray] = np.array([0.1, 0.2, 0.2, 0.4, 0.4, 0.6, 0.3, 0.7, 0.5, 0.5])
     c: ClassVar[np.ndarray] = np.array([[4, 1, 8, 6, 3, 2, 5, 8, 6, 7], [4, 1, 8, 6, 7, 9, 3, 1, 2, 3.6]] * 2).T
-
-    def sides(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        return square_box(dimension, 0.0, 10.0)
 
     def minimisers(self, dimension: int) -> np.ndarray:
         return np.array([[4.000746868270634, 3.9995094800857736] * 2])
@@ -302,6 +281,7 @@ class Hartmann6(AbstractProblem):
     name: ClassVar[str] = "hartmann_6"
     dimension: ClassVar[int | None] = 6
     minimum_source: ClassVar[str] = SURVEY
+    box: ClassVar[tuple[ArrayLike, ArrayLike]] = (0.0, 1.0)
     alpha: ClassVar[np.ndarray] = np.array([1.0, 1.2, 3.0, 3.2])
     A: ClassVar[np.ndarray] = np.array(
         [
@@ -319,9 +299,6 @@ class Hartmann6(AbstractProblem):
             [4047, 8828, 8732, 5743, 1091, 381],
         ]
     )
-
-    def sides(self, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-        return square_box(dimension, 0.0, 1.0)
 
     def minimisers(self, dimension: int) -> np.ndarray:
         first = [0.20168951100670543, 0.15001069182345797, 0.47687397422189703]

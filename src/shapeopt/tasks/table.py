@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from .ackley import Ackley
 from .base import AbstractFamily, StartLaw
-from .blend import Blend
 from .classic import DixonPrice, Quadratic, Rosenbrock
 from .control import Control
 from .generated import GENERATED
@@ -62,11 +61,7 @@ def make_family(
     rotated: bool | None = None,
     varied: bool | None = None,
 ) -> AbstractFamily:
-    """The family of the table called `name`; None leaves `rotated` and `varied` at the family's own default. Names
-    joined by + are a blend of those families."""
-    if "+" in name:
-        blend: Callable[..., AbstractFamily] = Blend
-        return blend(families=tuple(make_family(part, dimension, law, rotated, varied) for part in name.split("+")))
+    """The family of the table called `name`; None leaves `rotated` and `varied` at the family's own default."""
     if name not in FAMILIES:
         raise ValueError(f"`name` must be one of {', '.join(FAMILIES)}; got {name!r}.")
     constructor = FAMILIES[name]

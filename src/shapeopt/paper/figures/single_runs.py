@@ -106,7 +106,7 @@ def _route(
     method, key = find_method(name), jax.random.wrap_key_data(keys.run)
     if isinstance(method, Hosted):
         reader = Reader(cell.sensing.oracle(task, cell.budget), task.box, cell.budget, key)
-        run_peer(method.peer, reader, np.asarray(x0), reader.lower, reader.upper, cell.budget, int(keys.run[-1]))
+        run_peer(method.peer, reader, np.asarray(x0), reader.lower, reader.upper, int(keys.run[-1]))
         return reader.points, reader.values, reader.calls_after
     if not isinstance(method, AbstractCompiled):
         raise TypeError(f"`methods` must be compiled or hosted; got {method!r}.")

@@ -7,8 +7,8 @@ import numpy as np
 from ...bench.blocks import Column, entry, marks_of
 from ...bench.digest import Digest, by_cell
 from ...bench.layout import MISSING, Entry, Group, Mark, Table, number, words
-from ...bench.statistics import VERDICTS, Comparison, compare_all, spread
-from .choice import of_protocol
+from ...bench.statistics import Comparison, compare_all, spread
+from .choice import VERDICTS, of_protocol
 from .protocol_tables import ABLATION, BESIDE, lacking_of, notes_of
 from .sources import ORACLES, SETTINGS, SHAPES, paper_entry
 

@@ -10,9 +10,9 @@ from ...bench.layout import MISSING, Entry, Group, Table, mean_and_deviation, nu
 from ...bench.marks import SOLVED
 from ...bench.metrics import METRICS, Better
 from ...bench.protocol_tables import FEW
-from ...bench.statistics import VERDICTS, Comparison, compare_all, spread
+from ...bench.statistics import Comparison, compare_all, spread
 from ..protocols import PROTOCOLS
-from .choice import lacking, of_protocol
+from .choice import VERDICTS, lacking, of_protocol
 from .sources import CONTROLLER, MULTIWELL, paper_entry, paper_figure
 
 WHOLE = "paper"

@@ -1,8 +1,11 @@
-"""The digests that a table of the paper is made of, and those that it lacks."""
+"""The digests that a table of the paper is made of, those that it lacks, and the words of its verdicts."""
 
 from collections.abc import Iterable, Sequence
 
 from ...bench.digest import QUICK, Digest
+from ...bench.statistics import Verdict
+
+VERDICTS = {Verdict.WORSE: "worse", Verdict.BETTER: "better", Verdict.TIE: "not told apart"}  # in a table's words
 
 
 def of_protocol(found: Iterable[Digest], name: str) -> list[Digest]:
