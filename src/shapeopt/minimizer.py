@@ -207,9 +207,7 @@ def _drive(
         if _attempt(lambda: host.read_traced(run.x, pair), host, on_error):
             rows = []
             if run.particles >= DEVICE_STARTS and callback is None and host.journal is None:
-                run.saw(host.best_x, host.best_value, host.calls)
-                run.read_batch(traceable_pair(fun, jac, run.problem.layout))
-                return Status.BUDGET_SPENT
+                _read_on_device(run, host, on_error, traceable_pair(fun, jac, run.problem.layout))
     return _step(run, host, callback, on_error, rows)
 
 
@@ -217,15 +215,27 @@ def _step(run: HostRun, host: HostOracle, callback: Callback | None, on_error: s
     """A host objective: one reading a time; a vectorised one is asked for a whole round before."""
     if host.alone:
         run.start(values_only=True)
-    read = host.read if on_error == "raise" else lambda x: _attempt(lambda: host.read(x), host, on_error)
     while host.fits(run.x):
         if rows and len(run.round) == run.particles:
             fetch_round(rows, host, run.round)
-        reading = read(run.x)
-        run.tell(_nothing(run) if reading is None else reading, host.calls)
+        _tell_next(run, host, on_error)
         if _stops(callback, run):
             return Status.STOPPED_BY_CALLBACK
     return Status.BUDGET_SPENT
+
+
+def _read_on_device(run: HostRun, host: HostOracle, on_error: str, pair: Callable[[Any], Any]) -> None:
+    """A first round on the host, which has made its first call, then all whole rounds as one compiled program."""
+    for _ in range(min(run.particles, run.left)):
+        _tell_next(run, host, on_error)
+    run.read_batch(pair)
+    host.calls = run.calls
+
+
+def _tell_next(run: HostRun, host: HostOracle, on_error: str) -> None:
+    """One reading, made on the host."""
+    reading = host.read(run.x) if on_error == "raise" else _attempt(lambda: host.read(run.x), host, on_error)
+    run.tell(_nothing(run) if reading is None else reading, host.calls)
 
 
 def _attempt(call: Callable[[], Any], host: HostOracle, on_error: str) -> Any:

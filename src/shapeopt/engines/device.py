@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core import AbstractOptimizer, Box, Reading, compiler_options
-from ..core.board import UNKNOWN, Basins, Spec
+from ..core.board import UNKNOWN, Spec
 from ..ops.device import DEVICE
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
@@ -64,12 +64,12 @@ class DeviceShape(AbstractOptimizer):
 
 
 class Batch(NamedTuple):
-    """What a batch of starts read: one row a round and one column a start, and the basins that each found."""
+    """What a batch of starts read, one row a round and one column a start, and their states at its end."""
 
     value: np.ndarray
     next_x: np.ndarray
     info: Info
-    basins: Basins
+    ends: list[State]
 
 
 def run_batch(
@@ -97,7 +97,8 @@ def run_batch(
         )
         end, (value, next_x, info) = jax.device_get(run(stacked))
     by_round = lambda leaf: np.swapaxes(leaf, 0, 1)  # noqa: E731
-    return Batch(by_round(value), by_round(next_x), jax.tree.map(by_round, info), end.board.basins)
+    ends = [jax.tree.map(lambda leaf, i=i: _on_host(leaf[i]), end) for i in range(len(starts))]
+    return Batch(by_round(value), by_round(next_x), jax.tree.map(by_round, info), ends)
 
 
 def _on_device(leaf: np.ndarray, dtype: Any) -> Any:
@@ -105,3 +106,8 @@ def _on_device(leaf: np.ndarray, dtype: Any) -> Any:
     if leaf.dtype.kind == "f":
         return jnp.asarray(leaf, dtype)
     return jnp.asarray(leaf, jnp.int32) if leaf.dtype.kind == "i" else jnp.asarray(leaf)
+
+
+def _on_host(leaf: np.ndarray) -> Any:
+    """A leaf of a device state as the host engine has it: Python's scalars, and arrays that can be written to."""
+    return leaf.copy() if leaf.ndim else leaf.item()

@@ -178,32 +178,40 @@ class HostRun:
         return int(info.tactic), int(info.phase), int(info.cause), info.ledger
 
     def read_batch(self, pair: Callable[[Any], tuple[Any, Any]]) -> None:
-        """Spend what is left of the budget on the device engine, all starts at once; `pair`, x -> (value, gradient), is
-        traceable."""
+        """Spend whole rounds of what is left of the budget on the device engine, all starts at once; `pair`,
+        x -> (value, gradient), is traceable."""
         from .device import run_batch
 
         rounds = self.left // self.particles
         if rounds < 1:
             return
         batch = run_batch(self.optimizer, self._states, self.box, pair, rounds)
-        spent, self.gradients = self.calls, rounds * self.particles
         values = batch.value.reshape(-1).astype(float)
         places = batch.next_x.reshape(len(values), -1)
-        points = np.concatenate([self._points, places])
-        info = [np.asarray(part).reshape(-1) for part in batch.info[:3]]
+        points, spent = np.concatenate([self._points, places]), self.calls
+        codes = np.stack([np.asarray(part).reshape(-1) for part in batch.info[:3]], axis=1).tolist()
         ledgers = np.stack([np.asarray(term).reshape(-1) for term in batch.info.ledger], axis=1)
         for i, value in enumerate(values.tolist()):
             self.saw(points[i], value if math.isfinite(value) else math.inf, spent + i + 1)
-            codes = int(info[0][i]), int(info[1][i]), int(info[2][i])
-            self._rows.append(Row(value, self.best, self.calls, *codes, tuple(ledgers[i])))
+            tactic, phase, cause = codes[i]
+            self._rows.append(Row(value, self.best, self.calls, tactic, phase, cause, tuple(ledgers[i])))
+        self.gradients += len(values)
         if self.keeps_points:
             self._places += list(places)
-        self._last, self._points = (int(info[0][-1]), int(info[1][-1])), places[-self.particles :].copy()
-        for points_i, values_i, visits in zip(*batch.basins, strict=True):
-            for row in np.flatnonzero(np.isfinite(values_i)):
-                basins = self._state(0).board.basins
-                for _ in range(max(1, int(visits[row]))):
-                    write_basin(HOST, basins, points_i[row], float(values_i[row]))
+        self._last, self._ended = (codes[-1][0], codes[-1][1]), True
+        self._points = places[-self.particles :].copy()
+        self._next = self._points.copy()
+        self._join(batch.ends)
+
+    def _join(self, states: list[State]) -> None:
+        """Go on from states that kept archives of their own: one archive for all of them again."""
+        basins = self._state(0).board.basins
+        for state in states:
+            found = state.board.basins
+            for row in np.flatnonzero(np.isfinite(found.values)).tolist():
+                for _ in range(max(1, int(found.visits[row]))):
+                    write_basin(HOST, basins, found.points[row], float(found.values[row]))
+        self._states = [state._replace(board=state.board._replace(basins=basins)) for state in states]
 
     def saw(self, x: np.ndarray, value: float, calls: int) -> None:
         """A value that was read, by the optimizer or outside its readings, after which `calls` calls are spent."""
