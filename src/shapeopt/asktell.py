@@ -130,7 +130,7 @@ class Shape:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Everything told so far and the settings, in one safetensors file, written at once or not at all."""
         if not isinstance(self._settings["policy"], str):
-            raise ValueError("`policy` must be a name or a path for a run that is saved; got an object.")
+            raise ValueError("`policy` must be a name for a run that is saved; got an object.")
         problem = self._run.problem
         if not problem.layout.flat:
             raise ValueError("`x0` must be a flat array for a run that is saved.")

@@ -64,8 +64,9 @@ def minimize(
             journal wants every call.
         batched: `fun` (and `jac`) answer many points at once: they get (n, d) and return n values (or n gradients).
             Each point is a call. The next points of all starts come together; it goes with no `call_timeout`.
-        port_allowance: how much energy a policy's port may feed in, as a multiple of what was dissipated so far; an
-            input that would pass it is cut. None: nobody watches; infinity: watched, and never cut.
+        port_allowance: how much energy a tactic's port may feed in, as a multiple of what was dissipated so far; an
+            input that would pass it is cut. None: nobody watches; infinity: watched, and never cut. The shipped tactics
+            use no port.
         seed: all randomness follows from it.
         callback: called with (x, fun, nfev, mode, tactic, budget, events) at every call. `events` are those since the
             last time. Returning True or raising StopIteration ends the run.
@@ -81,15 +82,16 @@ def minimize(
         report: a folder in which a page about the run is written at its end, to be opened in a browser; needs the extra
             `report`. `fun` is not called for it.
 
-    Returns a SciPy `OptimizeResult` (x, fun, success, status, message, nfev, njev, nit) with `minima` (distinct basins:
-    x, fun, visits), `events` (one entry for each stage that ended: call, particle, stage, mode, cause, the values with
-    which it began (`before`) and ended (`value`), where it ended (`x`), best, whether memory was written (`wrote`), the
-    `anchor` of the stage that follows, `next_x`, and how many of its port inputs were cut), `trace` (per reading:
-    value, best, calls, mode, and x where the run is not huge), `energy` (the ledger, one array a term) and `passivity`
-    (allowance, energy `injected` by the port and `dissipated` after each reading, and the calls after an input was
-    `cut`; None if nobody watched). Where `jac` gave the gradient, `gradient_fit` says whether it is that of the values:
-    the `ratio` of the value's changes to what the gradient makes of the same moves, over how many `moves`, and whether
-    it `agrees` (is about 1); `message` tells if not. It costs no call.
+    Returns a SciPy `OptimizeResult` (x, fun, success, status, message, nfev, njev, nit) with `minima` (distinct
+    basins: x, fun, visits), `events` (one entry for each stage that ended: call, particle, stage, tactic, phase,
+    mode, cause, the values with which it began (`before`) and ended (`value`), where it ended (`x`), best, whether
+    memory was written (`wrote`), the `anchor` of the stage that follows, `next_x`, and how many of its port inputs
+    were cut), `trace` (per reading: value, best, calls, tactic, mode, and x where the run is not huge), `energy` (the
+    ledger, one array a term) and `passivity` (allowance, energy `injected` by the port and `dissipated` after each
+    reading, and the calls after an input was `cut`; None if nobody watched). Where `jac` gave the gradient,
+    `gradient_fit` says whether it is that of the values: the `ratio` of the value's changes to what the gradient
+    makes of the same moves, over how many `moves`, and whether it `agrees` (is about 1); `message` tells if not. It
+    costs no call.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")

@@ -76,6 +76,7 @@ class Info(NamedTuple):
     phase: Any
     cause: Any
     ledger: tuple[Any, ...]
+    cut: Any  # whether the port's input on the way here was cut
 
 
 class State(NamedTuple):
@@ -131,8 +132,8 @@ class Optimizer:
     Departs from the paper: stages are those of tactics; a stage may end before its next step is spent, not after.
     """
 
-    def __init__(self, policy: Policy, spec: Spec, noise_std: float = UNKNOWN) -> None:
-        self.policy, self.spec, self.noise_std = policy, spec, noise_std
+    def __init__(self, policy: Policy, spec: Spec, noise_std: float = UNKNOWN, allowance: float | None = None) -> None:
+        self.policy, self.spec, self.noise_std, self.allowance = policy, spec, noise_std, allowance
         self.tactics: tuple[AbstractTactic, ...] = (Start(), *policy.tactics)
         self._sampling = next((i for i, t in enumerate(self.tactics) if isinstance(t, Sample)), None)
         self._interruptible = tuple(t.interruptible for t in self.tactics)
@@ -181,6 +182,7 @@ class Optimizer:
             structure=ops.whole(UNTESTED),
             small_basins=no,
             reach=real(REACH),
+            tank=real(INF if self.allowance in (None, INF) else 0.0),
             last=whole,
             cause=whole,
             basins=no_basins(ops, d, dtype),
@@ -193,7 +195,7 @@ class Optimizer:
             memories = (*memories[:sampler], opened, *memories[sampler + 1 :])
             active = ops.whole(sampler)
         ledger = (zero,) * 7
-        info = Info(active, phase, whole, ledger)
+        info = Info(active, phase, whole, ledger, no)
         line = no_line(ops, dtype)
         return State(q, xp.zeros(d, dtype), active, phase, whole, real(INF), zero, board, memories, line, no, info)
 
@@ -206,6 +208,8 @@ class Optimizer:
         f, g = ops.cond(finite, lambda: (f, g), lambda: (ops.real(INF, self.spec.dtype), ops.xp.zeros_like(state.p)))
         plant = Plant(state.q, state.p, f, g, finite)
         board, spent = self._noisy_base(ops, state, plant), state.spent + cost
+        if self.allowance is not None and self.allowance < INF:
+            board = board._replace(tank=board.tank - self.allowance * ledger[0] - ledger[1])
         memories, urgent = self._watched(ops, state.memories, board, plant)
         age = state.age + 1
         memories, cause = ops.dispatch(state.active, self._observer(ops, board, plant), memories, ops.whole(0))
@@ -218,7 +222,7 @@ class Optimizer:
         stage, moved, first = rounds(ops, cause, stage, state, plant, spent)
         active, horizon, board, memories = stage
         q, p, line = moved
-        info = Info(state.active, state.phase, first, ledger)
+        info = Info(state.active, state.phase, first, ledger, state.line.cut)
         phase = self._phase(ops, active, memories)
         age = ops.pick(first == 0, age, ops.whole(0))
         return State(q, p, active, phase, age, horizon, spent, board, memories, line, finite, info)

@@ -16,6 +16,7 @@ class Sides:
     """All that a step reads of the board."""
 
     def __init__(self, d, reach=5.0):
+        self.tank = np.inf
         self.lower, self.upper = np.full(d, -reach), np.full(d, reach)
 
 

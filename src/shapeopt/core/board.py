@@ -81,6 +81,7 @@ class Board(NamedTuple):
     structure: Any  # one of UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM and SWEPT
     small_basins: Any  # whether a basin was met that is small for the box
     reach: Any  # half-width of the box in which coordinates without bounds are searched
+    tank: Any  # energy that a port may still feed in; +inf where nobody watches
     last: Any  # index of the tactic whose stage ended last
     cause: Any  # why it ended
     basins: Basins

@@ -71,6 +71,7 @@ class Line(NamedTuple):
     kinetic: Any
     height: Any
     placed: Any
+    cut: Any  # whether the port wanted more than its allowance, and got nothing
 
 
 class Stepped(NamedTuple):
@@ -84,7 +85,7 @@ class Stepped(NamedTuple):
 def no_line(ops: Any, dtype: Any) -> Line:
     """Before the first move."""
     zero = ops.real(0.0, dtype)
-    return Line(zero, zero, zero, zero, zero, zero, zero, zero, zero, ops.flag(True))
+    return Line(zero, zero, zero, zero, zero, zero, zero, zero, zero, ops.flag(True), ops.flag(False))
 
 
 def close(ops: Any, line: Line, f: Any, live: Any) -> tuple[Any, ...]:
@@ -112,13 +113,13 @@ def step(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Step
 def _place(ops: Any, plant: Plant, target: Any, board: Board, kinetic: Any) -> Stepped:
     q = ops.xp.minimum(ops.xp.maximum(target, board.lower), board.upper)
     zero = ops.real(0.0, plant.q.dtype)
-    line = Line(-kinetic, zero, zero, zero, zero, zero, kinetic, zero, plant.f, ops.flag(True))
+    line = Line(-kinetic, zero, zero, zero, zero, zero, kinetic, zero, plant.f, ops.flag(True), ops.flag(False))
     return Stepped(q, ops.xp.zeros_like(plant.p), line)
 
 
 def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Stepped:
     q, g, h = plant.q, plant.g, H_STEP
-    zero = ops.real(0.0, plant.q.dtype)
+    zero, cut = ops.real(0.0, plant.q.dtype), ops.flag(False)
     if move.zeta is None:
         before, lost, event, port, drag = zero, -kinetic, zero, zero, zero
         p = -h * g
@@ -129,8 +130,9 @@ def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> 
         lost, event, port, drag = before - now, now - kinetic, zero, zero
         p = kept * plant.p - h * g  # eq. shape_p_update
         if move.channels is not None:
-            p = p + h * move.channels.force(v_0)
-            port, spread = h * ops.dot(v_0, move.channels.u_port), v_0 @ move.channels.B
+            channels, cut = _within_allowance(ops, move.channels, v_0, board.tank)
+            p = p + h * channels.force(v_0)
+            port, spread = h * ops.dot(v_0, channels.u_port), v_0 @ channels.B
             drag = -h * ops.dot(spread, spread)
     way = h * move.solve(p)  # eq. shape_q_update
     square = ops.dot(way, way)
@@ -143,5 +145,13 @@ def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> 
     q_new = ops.xp.minimum(ops.xp.maximum(q + short, board.lower), board.upper)
     clipping = ops.dot(g, (q_new - q) - way)
     slack = after - before - port - drag - clipping
-    line = Line(lost + drag, port, event, clipping, zero, slack, kinetic, after, plant.f, ops.flag(False))
+    line = Line(lost + drag, port, event, clipping, zero, slack, kinetic, after, plant.f, ops.flag(False), cut)
     return Stepped(q_new, p, line)
+
+
+def _within_allowance(ops: Any, channels: Channels, v: Any, tank: Any) -> tuple[Channels, Any]:
+    """The channels without the port's input where that would feed in more than the tank has, as an energy tank does;
+    and whether it was cut. The work of a step's port is known before the step is made."""
+    fed = H_STEP * ops.dot(v, channels.u_port)
+    cut = (fed > 0) & (fed > tank)
+    return channels._replace(u_port=ops.pick(cut, ops.xp.zeros_like(v), channels.u_port)), ops.flag(cut)

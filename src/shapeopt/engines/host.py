@@ -33,6 +33,7 @@ class Row(NamedTuple):
     phase: int
     cause: int
     ledger: tuple[float, ...]
+    cut: bool
 
 
 class HostRun:
@@ -75,7 +76,8 @@ class HostRun:
         """Begin, before the first reading, as a run whose readings are values alone or bring forces."""
         problem, dtype = self.problem, self.problem.x0.dtype
         self.values_only = values_only
-        self.optimizer = Optimizer(self.policy, Spec(problem.x0.size, dtype, values_only), self._noise_std)
+        spec = Spec(problem.x0.size, dtype, values_only)
+        self.optimizer = Optimizer(self.policy, spec, self._noise_std, self.port_allowance)
         self._values = ValueReadings(self.optimizer)
         self._lower, self._upper = self.box.q_lower, self.box.q_upper
         self._states: list[Any] = [self._begin(i) for i in range(self.particles)]
@@ -163,7 +165,7 @@ class HostRun:
         if self._told == self.particles:
             self._told, self._points = 0, self._next.copy()
 
-    def _step(self, i: int, value: float, reading: Reading) -> tuple[int, int, int, tuple[float, ...]]:
+    def _step(self, i: int, value: float, reading: Reading) -> tuple[int, int, int, tuple[float, ...], bool]:
         """Tell particle i."""
         with np.errstate(all="ignore"):
             if self.values_only:
@@ -175,7 +177,7 @@ class HostRun:
                 info = state.info
             self._states[i] = state
             self._next[i] = self._ask(i)
-        return int(info.tactic), int(info.phase), int(info.cause), info.ledger
+        return int(info.tactic), int(info.phase), int(info.cause), info.ledger, bool(info.cut)
 
     def read_batch(self, pair: Callable[[Any], tuple[Any, Any]]) -> None:
         """Spend whole rounds of what is left of the budget on the device engine, all starts at once; `pair`,
@@ -194,7 +196,7 @@ class HostRun:
         for i, value in enumerate(values.tolist()):
             self.saw(points[i], value if math.isfinite(value) else math.inf, spent + i + 1)
             tactic, phase, cause = codes[i]
-            self._rows.append(Row(value, self.best, self.calls, tactic, phase, cause, tuple(ledgers[i])))
+            self._rows.append(Row(value, self.best, self.calls, tactic, phase, cause, tuple(ledgers[i]), False))
         self.gradients += len(values)
         if self.keeps_points:
             self._places += list(places)
@@ -266,7 +268,7 @@ class HostRun:
         if not count:
             return
         rows, self._rows = self._rows[:count], self._rows[count:]
-        values, bests, calls, tactics, phases, causes, ledgers = zip(*rows, strict=True)
+        values, bests, calls, tactics, phases, causes, ledgers, cuts = zip(*rows, strict=True)
         kinds = np.array(tactics)
         columns = {
             "value": np.array(values, float),
@@ -277,6 +279,7 @@ class HostRun:
             "mode": self._modes[kinds],
             "cause": np.array(causes),
         }
+        columns |= {} if self.port_allowance is None else {"cut": np.array(cuts)}
         columns |= dict(zip(LEDGER_TERMS, np.array(ledgers, float).T, strict=True))
         if self.keeps_points:
             places, self._places = self._places[:count], self._places[count:]
@@ -341,7 +344,7 @@ def _writes(modes: np.ndarray, causes: np.ndarray) -> np.ndarray:
 
 def _waits(inner: State) -> Info:
     """The info of a value that completed no reading: nothing moved."""
-    return Info(inner.active, inner.phase, 0, (0.0,) * len(LEDGER_TERMS))
+    return Info(inner.active, inner.phase, 0, (0.0,) * len(LEDGER_TERMS), False)
 
 
 def _is_number(x: Any) -> bool:
