@@ -68,6 +68,7 @@ def test_the_force_that_the_optimizer_gets_is_the_gradient():
     np.testing.assert_allclose(run._state(0).board.base_g, 3 * 0.5**2, rtol=1e-6)
 
 
+@pytest.mark.full
 def test_the_device_asks_at_the_same_points():
     box = Box.around(LOWER, UPPER, X0)
     optimizer = DeviceShape(values_only=True)

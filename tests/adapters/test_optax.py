@@ -78,6 +78,7 @@ def test_the_update_that_spends_the_budget_and_those_after_it_lead_to_the_best()
     assert float(loss(optax.tree_utils.tree_get(state, "best_params"))) == pytest.approx(best, abs=1e-12)
 
 
+@pytest.mark.full
 def test_no_place_is_outside_the_bounds_and_the_box_is_used():
     _, places, _ = run("bounds")
     a, b = (np.array([np.ravel(params[name])[0] for params in places]) for name in "ab")
@@ -95,6 +96,7 @@ def test_round_off_does_not_leave_the_bounds():
     np.testing.assert_allclose(end, upper, atol=1e-13)
 
 
+@pytest.mark.full
 def test_the_step_starts_where_the_parameters_are_not_where_they_were_expected():
     optimizer = shapeopt.optax.shape(BUDGET, bounds=(-5, 5))
     state, other = optimizer.init(tree()), tree(np.array([0.3, 0.4]))

@@ -70,6 +70,7 @@ def within(row, measured):
     return np.abs(measured - paper) <= deviation + ROUNDING
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("family", "dimension", "rows"), [("levy", 20, LEVY_20), ("rastrigin", 2, RASTRIGIN_2)])
 def test_nine_tenths_of_a_block_lie_within_the_papers_deviations(family, dimension, rows):
     close = [within(row, figures(make_baseline(name, family), family, dimension)) for name, row in rows.items()]

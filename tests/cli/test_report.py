@@ -35,6 +35,7 @@ def test_a_page_about_a_users_function_does_not_even_import_it(folder):
     assert data["rivals"] == [] and data["view"]["source"] != "the task itself"
 
 
+@pytest.mark.full
 def test_a_folder_of_records_has_a_page(folder):
     words = [
         "bench",

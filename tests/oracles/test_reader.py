@@ -60,6 +60,7 @@ class Script(AbstractOptimizer):
         return state[1]
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize("name", ORACLES)
 def test_a_reader_and_a_compiled_run_with_one_key_read_the_same(name):
     oracle, key = build(name), jax.random.key(11)

@@ -98,6 +98,7 @@ def test_what_is_called_like_a_built_in_method_is_refused_lest_their_records_be_
         find_method(f"./{label}.json")
 
 
+@pytest.mark.full
 def test_cells_without_a_fitted_policy_are_left_out_and_the_others_are_made_anew_with_their_weights(tmp_path, store):
     cells = (CELL, LEVY)
     protocol, plain = Protocol("tiny", "for tests", cells, ("paper",)), {"use_controller": False, "use_memory": False}

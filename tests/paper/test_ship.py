@@ -43,6 +43,7 @@ def test_the_cell_is_the_paper_s_with_enough_runs():
         SHIP["card_cell"](card(d=3))
 
 
+@pytest.mark.full
 def test_a_shipped_run_is_a_method_s_policy_with_results_of_itself_and_its_rivals(tmp_path, weights, drawn, capsys):
     run = tmp_path / "run"
     run.mkdir()

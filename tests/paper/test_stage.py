@@ -139,6 +139,7 @@ def check_run(steps, mode, dtype):
     assert np.abs(terms[:4]).max(1).min() > 0.0  # every channel took part
 
 
+@pytest.mark.grid(2)
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("d", [2, 20])
 def test_it_runs_inside_the_box_and_its_ledger_closes(d, mode):
@@ -148,6 +149,7 @@ def test_it_runs_inside_the_box_and_its_ledger_closes(d, mode):
     assert mode == Mode.ESCAPE or smooth.best.value < 0.5 * smooth.steps.value[0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", Mode)
 def test_wide_weights_run_in_narrow_floats_and_in_a_batch(mode):
     policy = always(mode, untrained(d=1, dtype="float64"))
@@ -243,6 +245,7 @@ def ablated(lacking: str) -> PaperPolicy:
     return untrained(d=2, dtype="float64", event_horizon=4, sample_mode=True, **{lacking: False})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("lacking", ["use_memory", "use_controller"])
 def test_the_ablations_run_on_a_clock_of_four(lacking):
     policy = ablated(lacking)

@@ -131,6 +131,7 @@ def test_a_cut_is_found_however_few_minima_there_are(minima):
     np.testing.assert_allclose(view.axes @ view.axes.T, np.eye(2), atol=1e-12)
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize(
     ("name", "dimension", "kind"),
     [

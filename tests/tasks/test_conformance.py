@@ -17,7 +17,7 @@ DIMENSIONS = {
 }
 TASKS, POINTS, DESCENT_STEPS = 3, 200, 40
 NAMES = list(FAMILIES)
-pytestmark = [pytest.mark.parametrize("name", NAMES), pytest.mark.grid(10)]
+pytestmark = [pytest.mark.parametrize("name", NAMES), pytest.mark.grid(20)]
 
 
 def build(name: str) -> AbstractFamily:

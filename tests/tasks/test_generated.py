@@ -14,6 +14,7 @@ KEYS = jax.random.split(jax.random.key(2), 16)
 KINDS = pytest.mark.parametrize("kind", GENERATED, ids=lambda kind: kind.name)
 
 
+@pytest.mark.grid(5)
 @KINDS
 def test_parameters_differ_from_task_to_task(kind) -> None:
     landscapes = jax.jit(jax.vmap(LandscapeFamily(3, kind=kind).sample))(KEYS[:4]).landscape
@@ -21,6 +22,7 @@ def test_parameters_differ_from_task_to_task(kind) -> None:
     assert len(np.unique(at)) == 4
 
 
+@pytest.mark.grid(5)
 @KINDS
 def test_value_is_exactly_zero_at_the_shift_and_positive_elsewhere(kind) -> None:
     def lowest(key):
@@ -33,6 +35,7 @@ def test_value_is_exactly_zero_at_the_shift_and_positive_elsewhere(kind) -> None
     assert np.all(at_shift == 0.0) and np.all(elsewhere > 0) and np.all(np.isfinite(slope))
 
 
+@pytest.mark.grid(5)
 @pytest.mark.parametrize("dimension", [1, 100])
 @KINDS
 def test_every_dimension_has_finite_values_and_slopes(kind, dimension: int) -> None:

@@ -52,6 +52,7 @@ def test_energy_equals_the_double_sum() -> None:
     np.testing.assert_allclose(task(jnp.asarray(x.ravel())), total, rtol=1e-12)
 
 
+@pytest.mark.grid(3)
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 @pytest.mark.parametrize("apart", [0.0, 1e-30, 1e-4, 0.1])
 def test_coincident_atoms_give_finite_values_and_gradients(dtype, apart: float) -> None:
@@ -73,6 +74,7 @@ def test_pair_energy_is_continuous_with_its_slope_at_the_core() -> None:
     np.testing.assert_allclose([pair_energy(s), jax.grad(pair_energy)(s)], [-1.0, 0.0], atol=1e-12)
 
 
+@pytest.mark.grid(3)
 @pytest.mark.parametrize("atoms", [2, 6, 13])
 def test_distance_ignores_pose_and_labels(atoms: int) -> None:
     task = draw(LennardJones(3 * atoms))

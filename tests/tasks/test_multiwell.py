@@ -17,6 +17,7 @@ def draw(family: AbstractFamily) -> Any:
     return jax.jit(family.sample)(KEYS[0])
 
 
+@pytest.mark.grid(3)
 @pytest.mark.parametrize("wells", [2, 4, 7])
 def test_potential_has_exactly_the_stated_wells_and_its_deepest_is_the_minimiser(wells: int) -> None:
     tasks = jax.jit(jax.vmap(Multiwell(wells=wells).sample))(KEYS[:8])

@@ -45,6 +45,7 @@ def test_minibatches_over_a_partition_average_to_the_full_objective_and_gradient
     np.testing.assert_allclose(jnp.mean(gradients, axis=0), gradient, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.grid(3)
 @pytest.mark.parametrize("settings", [{"noise": 0.05}, {"lambda_x": 0.05}, {"noise": 0.02, "lambda_x": 0.01}])
 def test_best_known_minimum_is_stationary_and_below_the_signal(settings: dict) -> None:
     family = PhaseRetrieval(8, **settings)

@@ -149,6 +149,7 @@ def test_routes_begin_at_one_start_and_hold_what_was_read():
     np.testing.assert_allclose(one["gd/values"][0], one["multistart/values"][0])
 
 
+@pytest.mark.full
 def test_forces_of_a_stage_are_those_of_its_equations():
     cell = next(iter(FIGURE_SHEETS["field"].values())).args[0]
     one = field_sheet(cell, 8)

@@ -24,6 +24,7 @@ def filled(memory, q, value, gradient):
     return jax.lax.scan(lambda m, reading: (m.write(*reading), None), memory, (q, value, gradient))[0]
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_reads_are_finite_and_of_the_promised_size_from_empty_on(d):
     memory = make_spatial_memory(d, jnp.float64)
@@ -58,6 +59,7 @@ def test_cells_hold_the_statistics_of_a_slow_reference():
     np.testing.assert_array_equal(memory.best_q, q[jnp.argmin(value)])
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize(("a", "b"), [(7.0, 0.0), (1e-3, 40.0)])
 def test_reads_ignore_scale_and_shift_of_the_objective(d, a, b):
@@ -70,6 +72,7 @@ def test_reads_ignore_scale_and_shift_of_the_objective(d, a, b):
     np.testing.assert_allclose(jax.vmap(moved.read)(q), reads, atol=1e-8)
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_a_masked_write_changes_nothing(d):
     q, value, gradient = readings(d, 6)
@@ -111,6 +114,7 @@ def test_a_random_point_of_a_high_dimension_spreads_over_the_bins():
     assert used.sum(axis=1).min() >= 7
 
 
+@pytest.mark.full
 def test_it_runs_in_float32_under_jit_and_vmap():
     q, value, gradient = (x.astype(jnp.float32) for x in readings(20, 4))
     empty = make_spatial_memory(20, jnp.float32)

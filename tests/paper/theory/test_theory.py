@@ -76,6 +76,7 @@ def quick_compilation():
     jax.config.update("jax_disable_most_optimizations", False)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("part", ["D", "Omega"])
 def test_a_broken_operator_is_caught(part, quick_compilation):
     cell = broken_cell(part)
@@ -89,6 +90,7 @@ def test_a_broken_operator_is_caught(part, quick_compilation):
     assert not rate_statement(*checked).holds
 
 
+@pytest.mark.full
 def test_one_command_writes_the_report_and_all_statements_hold(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("shapeopt.paper.theory.study.STAGES", 8)
     monkeypatch.setattr("shapeopt.paper.theory.study.STEPPED", 1)

@@ -72,6 +72,7 @@ def test_every_term_is_the_slow_one_on_a_made_up_record(seed):
         np.testing.assert_allclose(getattr(fast, name), slow[name], rtol=1e-12, err_msg=name)
 
 
+@pytest.mark.full
 def test_every_term_is_the_slow_one_on_an_unroll(tiny):
     record = jax.tree.map(jnp.asarray, tiny.run[-1])
     assert record.value.shape == (tiny.readings, tiny.batch)

@@ -92,6 +92,7 @@ def test_mode_labels(score, stalled, gain, mode):
     assert mode_label(jnp.asarray(score), jnp.asarray(stalled), jnp.asarray(gain)) == mode
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("d", [1, 2, 3, 7])
 def test_it_counts_every_value_that_it_reads(d):
     where, read = plant(np.ones(d), g=np.ones(d)), []
