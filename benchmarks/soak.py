@@ -31,10 +31,9 @@ import tyro
 
 import shapeopt
 from shapeopt.core import Box
+from shapeopt.engines.device import DeviceShape
 from shapeopt.oracles import ExactOracle
-from shapeopt.policy import find_policy
 from shapeopt.rollout import rollout
-from shapeopt.shape import ShapeOptimizer
 
 BATCH = 100
 BUDGET = 60
@@ -101,7 +100,7 @@ KINDS = ("compiled", "host", "values", "particles", "journal", "rows", "ask/tell
 
 def make_batch() -> Callable[[], str]:
     """A function that makes a batch of compiled runs."""
-    optimizer = ShapeOptimizer(find_policy("universal"), record_energy=False)
+    optimizer = DeviceShape()
     box, start = Box.around(np.full(3, -5.0), np.full(3, 5.0)), np.array([3.3, -2.2, 1.7])
     run = jax.jit(jax.vmap(lambda key: rollout(optimizer, ExactOracle(traceable), start, box, BUDGET, key).best))
 
