@@ -5,10 +5,10 @@
 The objective itself counts how often it is evaluated and where. Parts: `doors` (each way to hand an objective over, see
 `guarantee_doors.py`), `loops` (this library's optimizers with every oracle, compiled by `rollout`, all seeds in one
 batch), `bench` (the same through a comparison's cells, with fewer methods), `peers` (other people's, under our
-counter), `boxes` (drawn doors in boxes of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates and starts
-on faces and in corners). Needs the extras `peers` and `torch`. Each part has its record, which is kept after each row: a
-run that was cut short goes on where it was, unless the library has changed since. Exit code 1 if a run was counted past
-its budget or outside its bounds, or reports another count.
+counter), `boxes` (drawn doors in boxes of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates and
+starts on faces and in corners). Needs the extras `peers` and `torch`. Each part has its record, kept after each
+row: a run that was cut short goes on where it was, unless the library has changed since. Exit code 1 if a run was
+counted past its budget or outside its bounds, or reports another count.
 """
 
 import hashlib
