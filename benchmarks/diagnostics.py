@@ -1,4 +1,4 @@
-"""What diagnostics cost: a run with the energy ledger, the passivity monitor and the anchors, against one without.
+"""What diagnostics cost a compiled run of the paper's policies: energy ledger, passivity monitor and anchors.
 
     .venv/bin/python benchmarks/diagnostics.py [--repeats 60]
 
@@ -15,13 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from shapeopt.core import Box
 from shapeopt.oracles import ExactOracle
 from shapeopt.paper import load_policy
 from shapeopt.paper.dynamics import PassivityMonitor
 from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.paper.weights import cast_policy
-from shapeopt.rollout import Stepper, compiled_start, rollout
+from shapeopt.rollout import rollout
 from shapeopt.tasks import make_family
 
 TARGET = 1.3
@@ -35,15 +34,14 @@ class Diagnostics:
 
     def run(self) -> int:
         worst = 0.0
-        print("| policy | d | loop | without, us/call | with | ratio |\n|---|---|---|---|---|---|")
+        print("| policy | d | without, us/call | with | ratio |\n|---|---|---|---|---|")
         for name, d in CELLS:
             policy = cast_policy(load_policy(name), jnp.float64)
             off = ShapeOptimizer(policy, record_energy=False)
             on = ShapeOptimizer(policy, monitor=PassivityMonitor(1.0), record_anchor=True)
-            for loop, make in (("compiled", compiled), ("stepped", stepped)):
-                plain, told, ratio = self._in_turn(make(off, d), make(on, d))
-                worst = max(worst, ratio)
-                print(f"| {name} | {d} | {loop} | {plain:.2f} | {told:.2f} | {ratio:.2f} |", flush=True)
+            plain, told, ratio = self._in_turn(compiled(off, d), compiled(on, d))
+            worst = max(worst, ratio)
+            print(f"| {name} | {d} | {plain:.2f} | {told:.2f} | {ratio:.2f} |", flush=True)
         print(f"largest ratio {worst:.2f}, target {TARGET}: {'met' if worst <= TARGET else 'missed'}")
         return int(worst > TARGET)
 
@@ -65,20 +63,6 @@ def compiled(optimizer: ShapeOptimizer, d: int):
     go = jax.jit(lambda x, key: rollout(optimizer, ExactOracle(task), x, task.box, BUDGET, key))
     x, key = task.start(jax.random.key(1)), jax.random.key(2)
     return lambda: jax.block_until_ready(go(x, key))
-
-
-def stepped(optimizer: ShapeOptimizer, d: int):
-    """A run stepped from Python, without the objective's own time."""
-    box = Box.around(np.full(d, -5.0), np.full(d, 5.0))
-    start = np.linspace(-4.0, 4.0, d)
-    state, _ = compiled_start(optimizer)(start, box, BUDGET, jax.random.key(0))
-
-    def go() -> None:
-        stepper, x = Stepper(optimizer, state), start
-        for _ in range(BUDGET):
-            x = stepper.tell(x @ x, 1, 2.0 * x)[:d]
-
-    return go
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
     .venv/bin/python benchmarks/guarantees.py [--parts doors boxes ...] [--out benchmarks/records]
 
 The objective itself counts how often it is evaluated and where. Parts: `doors` (each way to hand an objective over, see
-`guarantee_doors.py`), `loops` (this library's optimizers with every oracle, compiled, all seeds in one batch, and one
-program for all budgets), `rollouts` and `bench` (the same through `rollout`, and through a comparison's cells, which
-compile for each budget, with fewer methods), `peers` (other people's, under our counter), `boxes` (drawn doors in boxes
-of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates and starts on faces and in corners). Needs the
-extras `peers` and `torch`. Each part has its record, which is kept after each row: a run that was cut short goes on
-where it was, unless the library has changed since. Exit code 1 if a run was counted past its budget or outside its
-bounds, or reports another count.
+`guarantee_doors.py`), `loops` (this library's optimizers with every oracle, compiled by `rollout`, all seeds in one
+batch), `bench` (the same through a comparison's cells, with fewer methods), `peers` (other people's, under our
+counter), `boxes` (drawn doors in boxes of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates and
+starts on faces and in corners). Needs the extras `peers` and `torch`. Each part has its record, kept after each
+row: a run that was cut short goes on where it was, unless the library has changed since. Exit code 1 if a run was
+counted past its budget or outside its bounds, or reports another count.
 """
 
 import hashlib
@@ -36,9 +35,9 @@ from shapeopt.core import Box
 from shapeopt.engines.device import DeviceShape
 from shapeopt.oracles import ORACLES, Reader
 from shapeopt.peers import PEERS, available, run_peer
-from shapeopt.rollout import advance, rollout, start
+from shapeopt.rollout import rollout
 
-PARTS = ("doors", "loops", "rollouts", "bench", "peers", "boxes")
+PARTS = ("doors", "loops", "bench", "peers", "boxes")
 LOWER, UPPER = np.array([-4.0, -3.0, -5.0]), np.array([4.0, 3.0, 5.0])
 START = np.array([3.3, -2.2, 1.7])
 LONG = 1000  # calls from which on a door gets a fifth of the seeds
@@ -128,17 +127,6 @@ class Batch:
         self.optimizer = _optimizer(method)
         self.box, self.keys = Box.around(LOWER, UPPER), jax.random.split(jax.random.key(0), seeds)
         self.starts = np.random.default_rng(0).uniform(LOWER, UPPER, (seeds, LOWER.size))
-        self.init = jax.jit(jax.vmap(self._begun, in_axes=(0, 0, None)))
-
-    def _begun(self, key: Any, x0: Any, budget: Any) -> Any:
-        return start(self.optimizer, self.oracle, x0, self.box, budget, key)
-
-    def loop(self, budget: int, room: int) -> Counts:
-        """The loop that `minimize` compiles."""
-        counter = self.lent.to = Counter(LOWER, UPPER)
-        carry, readings = self.init(self.keys, self.starts, budget), budget // self.oracle.cost
-        end = jax.vmap(lambda one: advance(self.optimizer, self.oracle, one, readings, room, False)[0])(carry)
-        return batch_counts(jax.device_get(end).oracle.calls, counter, budget)
 
     def rollout(self, budget: int) -> Counts:
         def one(key, x0):
@@ -159,25 +147,10 @@ def _optimizer(method: str) -> Any:
 def of_loops(config: Config) -> Cells:
     for method in config.methods or ("universal", *BASELINES):
         for oracle in config.oracles if method == "universal" or method in BASELINES else ():
-            made: list[Batch] = []
-            for budget in config.budgets:
-
-                def counts(made=made, method=method, oracle=oracle, budget=budget) -> Counts:
-                    if not made:
-                        jax.clear_caches()
-                        made.append(Batch(method, oracle, config.seeds))
-                    return made[0].loop(budget, max(config.budgets))
-
-                yield (method, oracle, budget), counts
-
-
-def of_rollouts(config: Config) -> Cells:
-    """How many readings fit is a rollout's own sum, whatever the method."""
-    for method in ("gd",):
-        for oracle in config.oracles:
             for budget in config.budgets:
 
                 def counts(method=method, oracle=oracle, budget=budget) -> Counts:
+                    jax.clear_caches()
                     return Batch(method, oracle, config.seeds).rollout(budget)
 
                 yield (method, oracle, budget), counts
@@ -199,7 +172,7 @@ def of_peers(config: Config) -> Cells:
                     lent.to = counter
                     for seed in range(seeds):
                         before, reader = counter.count, Reader(oracle, box, budget, jax.random.key(seed))
-                        run_peer(peer, reader, START, LOWER, UPPER, budget, seed)
+                        run_peer(peer, reader, START, LOWER, UPPER, seed)
                         told.append((counter.count - before, reader.calls))
                     return counts_of(told, budget, counter.outside)
 
@@ -297,7 +270,7 @@ class Record:
         return total | {"cells": len(rows), "broken": sum(not row.holds for row in rows)}
 
 
-MEASURES = {"doors": of_doors, "loops": of_loops, "rollouts": of_rollouts, "peers": of_peers, "boxes": of_boxes}
+MEASURES = {"doors": of_doors, "loops": of_loops, "peers": of_peers, "boxes": of_boxes}
 MEASURES["bench"] = of_bench
 
 

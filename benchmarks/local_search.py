@@ -1,4 +1,4 @@
-"""Calls to the bottom of one basin: the untrained universal policy against SciPy's L-BFGS-B from the same starts.
+"""Calls to the bottom of one basin: the default policy against SciPy's L-BFGS-B from the same starts.
 
     .venv/bin/python benchmarks/local_search.py [--starts 50] [--only quadratic levy] [--out benchmarks/records/x.json]
 
@@ -24,10 +24,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from scipy.optimize import minimize
 
 from shapeopt.core import Box
+from shapeopt.engines.device import DeviceShape
 from shapeopt.oracles import ExactOracle
-from shapeopt.policy.universal import UniversalPolicy
 from shapeopt.rollout import rollout
-from shapeopt.shape import ShapeOptimizer
 from shapeopt.tasks import (
     AbstractFamily,
     AbstractTask,
@@ -196,7 +195,7 @@ def scipy_calls(problem: Problem, budget: int) -> tuple[np.ndarray, np.ndarray]:
 
 def our_calls(problem: Problem, targets: np.ndarray, budget: int, key: PRNGKeyArray) -> np.ndarray:
     """Calls of the untrained policy to the target (inf if never) for each start."""
-    optimizer = ShapeOptimizer(UniversalPolicy(), record_energy=False)
+    optimizer = DeviceShape()
 
     @jax.jit
     @jax.vmap

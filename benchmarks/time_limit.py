@@ -99,7 +99,7 @@ def late(fun: Any, config: Config, folder: Path, **settings: Any) -> tuple[list[
 
     budget = config.calls
     shapeopt.minimize(fun, np.zeros(2), bounds=(-1, 1), budget=budget, on_error="skip", callback=callback, **settings)
-    return seconds[1:], left  # after the first call the step is compiled, too
+    return seconds[1:], left  # the first call also starts its process
 
 
 def main(config: Config) -> int:

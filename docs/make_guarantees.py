@@ -15,7 +15,6 @@ PARTS = {
     "doors": "ways to hand an objective over",
     "boxes": "of those ways, in boxes drawn by hypothesis",
     "loops": "optimizers of this library, compiled, all seeds in one batch",
-    "rollouts": "of them through `rollout`",
     "bench": "methods through the cells of a comparison",
     "peers": "settings of other libraries' optimizers, under the same counter",
 }

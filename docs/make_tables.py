@@ -8,7 +8,11 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-BAR = 1.1  # of benchmarks/local_search.py
+ABLATION = (
+    "In that table an area is the mean over 500 calls of the share of the way to 1e-8 of the first gap that the best gap "
+    "has made, on a logarithmic scale; a hit is a gap below 1e-2; what is lost is paired over tasks, with bootstrap "
+    "intervals (BCa), bold where they leave 0 out."
+)
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 
 
@@ -16,33 +20,14 @@ def rows(name: str) -> list[dict]:
     return json.loads((ROOT / "benchmarks" / "records" / f"{name}.json").read_text())["rows"]
 
 
-def prior() -> str:
-    """Hit rates and gaps of the untrained policy."""
-    lines = ["| 500 calls, 64 tasks | start | hit (gap < 1e-2) | mean gap ± s.e. | median gap | target |"]
-    lines.append("|---|---|---|---|---|---|")
-    for row in rows("prior"):
-        gap = f"{row['mean']:.2g} ± {row['standard_error']:.1g}"
+def startup() -> str:
+    """Fresh processes beside SciPy's."""
+    lines = ["| processor seconds of a fresh process | ours | SciPy's basinhopping | target |", "|---|---|---|---|"]
+    for row in rows("startup"):
+        theirs = "" if row["scipy"] is None else f"{row['scipy']:.2f}"
         verdict = f"{row['target']}, {'met' if row['passes'] else 'missed'}" if row["target"] else ""
-        name = f"{row['family'].capitalize()} {row['dimension']}"
-        lines.append(f"| {name} | {row['law']} | {row['hit']:.2f} | {gap} | {row['median']:.1g} | {verdict} |")
+        lines.append(f"| {row['what']} | {row['ours']:.2f} | {theirs} | {verdict} |")
     return "\n".join(lines)
-
-
-def local_search() -> str:
-    """Calls for one basin, as ratios to SciPy's L-BFGS-B."""
-    lines = ["| calls to a basin's bottom (1e-8), as a share of L-BFGS-B's, 50 starts | 25 % | median | 75 % |"]
-    lines.append("|---|---|---|---|")
-    for row in rows("local_search"):
-        quartiles = " | ".join(f"{row[part]:.2f}" for part in ("lower", "median", "upper"))
-        note = " (neither within 3,000)" if row["both_failed"] > 25 else ""
-        lines.append(f"| {row['name']}, d = {row['dimension']}{note} | {quartiles} |")
-    return "\n".join(lines)
-
-
-def within_the_bar() -> str:
-    basins = rows("local_search")
-    met = sum(row["median"] <= BAR for row in basins)
-    return f"{met} of {len(basins)} medians are at most {BAR} times its (short descents pay for the test for a sum)"
 
 
 def throughput() -> str:
@@ -57,6 +42,30 @@ def throughput() -> str:
     return "\n".join(lines)
 
 
+def ablation() -> str:
+    """What each tactic earns."""
+    lines = ["| without | tasks | area with | area lost | hits lost |", "|---|---|---|---|---|"]
+    for row in rows("universal_ablation"):
+        tasks = f"{row['tasks']} in {row['cells']} {row['group']} cells"
+        lost = (_lost(row[f"{figure}_difference"], row[f"{figure}_interval"]) for figure in ("area", "hits"))
+        lines.append(f"| {row['part']} | {tasks} | {row['area']:.3f} | {' | '.join(lost)} |")
+    return "\n".join(lines)
+
+
+def _lost(difference: float, interval: list[float]) -> str:
+    """How much is lost, bold where the interval leaves 0 out."""
+    low, high = sorted(-end for end in interval)
+    text = f"{-difference:+.3f} ({low:+.3f} to {high:+.3f})"
+    return f"**{text}**" if low > 0 or high < 0 else text
+
+
+def ablations() -> list[str]:
+    """The table and what it means, once `benchmarks/universal_ablation.py` has made its record."""
+    if not (ROOT / "benchmarks" / "records" / "universal_ablation.json").is_file():
+        return []
+    return [folded("What each tactic earns: one off at a time, on the same tasks", ablation()), ABLATION]
+
+
 def folded(title: str, table: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{table}\n\n</details>"
 
@@ -66,11 +75,9 @@ def main() -> None:
     text = "\n\n".join(
         (
             BEGIN,
-            "The untrained policy, as it comes. `near` starts at a distance of 2 to 3.2 from the global minimum, `box` "
-            "anywhere in [-5, 5]^d with the minimum anywhere in [-4, 4]^d:",
-            prior(),
-            folded(f"Refining one basin costs about what SciPy's L-BFGS-B costs: {within_the_bar()}", local_search()),
+            folded("Seconds to the first answer, beside SciPy", startup()),
             folded("Speed beside SciPy on two cores, target by target", throughput()),
+            *ablations(),
             "Made by `python docs/make_tables.py` from the records that `benchmarks/` wrote.",
             END,
         )

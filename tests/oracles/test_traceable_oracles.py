@@ -46,14 +46,6 @@ def test_calls_are_the_sum_of_the_costs_of_all_readings(name):
 
 
 @pytest.mark.parametrize("name", ORACLES)
-def test_calls_made_before_the_run_are_carried_on(name):
-    oracle = build(name)
-    state, _ = read(oracle, oracle.init(jax.random.key(0), spent=5), point())
-    assert int(state.calls) == 5 + oracle.cost
-    assert state.calls.dtype == jnp.int32
-
-
-@pytest.mark.parametrize("name", ORACLES)
 def test_the_gradient_is_unbiased(name):
     oracle = build(name)
 
@@ -86,9 +78,8 @@ def test_one_key_gives_one_noise_stream_and_every_reading_its_own_noise(name):
         assert not np.array_equal(first, gradients(8))
 
 
-@pytest.mark.parametrize("name", ["additive", "heavy_tailed"])
-def test_noise_is_paired_wherever_the_optimizers_ask(name):
-    oracle = build(name)
+def test_noise_is_paired_wherever_the_optimizers_ask():
+    oracle = build("additive")
 
     def noise(points):
         state, out = oracle.init(jax.random.key(3)), []
@@ -115,9 +106,9 @@ def test_compiled_and_batched_readings_equal_plain_ones(name):
     oracle = build(name)
     keys, points = jax.random.split(jax.random.key(2), 3), jnp.stack([point(), -point(), jnp.ones(DIM)])
 
-    batched = eqx.filter_jit(eqx.filter_vmap(lambda key, q: oracle.read(oracle.init(key, 2), q)))(keys, points)
+    batched = eqx.filter_jit(eqx.filter_vmap(lambda key, q: oracle.read(oracle.init(key), q)))(keys, points)
     for i in range(3):
-        plain = read(oracle, oracle.init(keys[i], 2), points[i])
+        plain = read(oracle, oracle.init(keys[i]), points[i])
         np.testing.assert_array_equal(batched[0].calls[i], plain[0].calls)
         for got, want in zip(jax.tree.leaves(batched[1]), jax.tree.leaves(plain[1]), strict=True):
             np.testing.assert_allclose(got[i], want, rtol=1e-9, atol=1e-9)

@@ -182,7 +182,8 @@ def test_published_functions_are_mirrored_and_reordered_and_fill_their_box(name:
     np.testing.assert_array_equal(np.abs(R).sum(axis=1), np.ones((40, d)))
     np.testing.assert_array_equal(R @ R.transpose(0, 2, 1), np.broadcast_to(np.eye(d), (40, d, d)))
     assert len(np.unique(R.reshape(40, -1), axis=0)) > 7  # of the 8 of two coordinates, or of more
-    task, (lower, upper) = jax.tree.map(lambda leaf: leaf[0], tasks), map(np.asarray, family.problem.box)
+    task = jax.tree.map(lambda leaf: leaf[0], tasks)
+    lower, upper = (np.broadcast_to(side, d) for side in family.problem.box)
     ends = [np.full(d, side) - np.asarray(task.s) for side in (-5.0, 5.0)]
     corners = [task.landscape.y_star + task.landscape.scale * (R[0] @ end) for end in ends]
     np.testing.assert_allclose(np.sort(corners, axis=0), np.stack([lower, upper]), atol=1e-9)
