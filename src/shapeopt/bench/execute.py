@@ -91,7 +91,7 @@ def _keys(seed: Int[Array, ""], stream: UInt32[Array, ""], tasks: int, starts: i
 def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curves:
     """Batches of compiled rollouts."""
     keys = run_keys(cell, seed)
-    lanes = min(cell.runs, LANES)
+    lanes = min(cell.runs, LANES) if optimizer.is_even(cell.family.dimension) else 1
     run = jax.jit(jax.vmap(functools.partial(_roll, cell, optimizer)), compiler_options=compiler_options())
     rows = np.arange(-(-cell.runs // lanes) * lanes).reshape(-1, lanes) % cell.runs  # whole batches; the last one wraps
     parts = [Keys(*(words[chosen] for words in keys)) for chosen in rows]

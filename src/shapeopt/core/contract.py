@@ -28,6 +28,10 @@ class AbstractOptimizer(eqx.Module):
     def tell(self, state: PyTree, reading: Reading) -> PyTree:
         """The state after a reading at `ask(state)`."""
 
+    def is_even(self, d: int) -> bool:
+        """Whether all steps in d dimensions take about as long, so that no run of a batch waits for another."""
+        return True
+
     def info(self, state: PyTree) -> PyTree:
         """What a person wants to see of the last step; a fixed-shape pytree (None where there is nothing)."""
         return None

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core import AbstractOptimizer, Box, Reading, compiler_options
 from ..core.board import UNKNOWN, Spec
+from ..ops import HOST
 from ..ops.device import DEVICE
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
@@ -57,6 +58,10 @@ class DeviceShape(AbstractOptimizer):
         dtype = inner.q.dtype
         f, g, cost = reading.value.astype(dtype), reading.gradient.astype(dtype) * box.scale, reading.cost.astype(dtype)
         return DeviceState(self._optimizer(inner.q).tell(DEVICE, inner, f, g, cost), box)
+
+    def is_even(self, d: int) -> bool:
+        spec = Spec(d, values_only=self.values_only)
+        return not any(tactic.uneven and tactic.blank(HOST, spec) is not None for tactic in self.policy.tactics)
 
     def info(self, state: DeviceState) -> Info:
         inner = state.inner.inner if isinstance(state.inner, ValueState) else state.inner

@@ -38,6 +38,7 @@ class AbstractTactic(abc.ABC):
     mode: ClassVar[Mode]
     phases: ClassVar[tuple[str, ...]] = ("",)
     interruptible: ClassVar[bool] = False  # whether another tactic's `wake` or urgency may end its stage
+    uneven: ClassVar[bool] = False  # whether some of its steps take so long that a batch should not wait for them
     watches: ClassVar[bool] = False  # whether `watch` sees every reading of the run
 
     @abc.abstractmethod

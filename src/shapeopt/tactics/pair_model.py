@@ -35,6 +35,7 @@ class PairModel(AbstractTactic):
 
     name: ClassVar[str] = "pair model"
     mode: ClassVar[Mode] = Mode.ESCAPE
+    uneven: ClassVar[bool] = True
     watches: ClassVar[bool] = True
 
     def blank(self, ops: Any, spec: Spec) -> PairModelMemory | None:
