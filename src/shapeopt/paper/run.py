@@ -156,7 +156,8 @@ class _Run:
         """A stretch of readings joins the record, and its events the log."""
         info = steps.info
         columns = {"value": steps.value, "best": steps.best, "calls": steps.calls}
-        columns |= {"mode": info.mode, "cause": info.cause} | dict(zip(LEDGER_TERMS, info.ledger, strict=False))
+        terms = {term: column for term, column in info.ledger._asdict().items() if term in LEDGER_TERMS}
+        columns |= {"mode": info.mode, "cause": info.cause} | terms
         columns |= {} if info.cut is None else {"cut": info.cut}
         columns |= {} if next_x is None else {"next_x": next_x}
         shaping = {} if info.seen is None else dict(zip(SHAPING_COLUMNS, jax.tree.leaves(info.seen), strict=True))
