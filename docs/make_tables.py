@@ -9,9 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ABLATION = (
-    "In that table an area is the mean over 500 calls of the share of the way to 1e-8 of the first gap that the best gap "
-    "has made, on a logarithmic scale; a hit is a gap below 1e-2; what is lost is paired over tasks, with bootstrap "
-    "intervals (BCa), bold where they leave 0 out."
+    "In that table an area is the mean over 500 calls of the share of the way to 1e-8 of the first gap that the best "
+    "gap has made, on a logarithmic scale; a hit is a gap below 1e-2; what is lost is paired over tasks, with "
+    "bootstrap intervals (BCa), bold where they leave 0 out."
 )
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 

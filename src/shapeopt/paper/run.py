@@ -11,7 +11,7 @@ import numpy as np
 from ..core import Box, Cause, Status
 from ..core.event_log import EventLog
 from ..core.problem import Layout, Problem, read_problem
-from ..core.result import LEDGER_TERMS, MODE_NAMES, Result, RunRecord, list_minima, make_result
+from ..core.result import MODE_NAMES, Result, RunRecord, list_minima, make_result
 from ..oracles import AbstractOracle, AdditiveNoise, ExactOracle, NoisyOracle
 from ..rollout import Best, Carry
 from .dynamics import PassivityMonitor, SemiImplicitStep
@@ -156,7 +156,7 @@ class _Run:
         """A stretch of readings joins the record, and its events the log."""
         info = steps.info
         columns = {"value": steps.value, "best": steps.best, "calls": steps.calls}
-        columns |= {"mode": info.mode, "cause": info.cause} | dict(zip(LEDGER_TERMS, info.ledger, strict=False))
+        columns |= {"mode": info.mode, "cause": info.cause} | info.ledger._asdict()
         columns |= {} if info.cut is None else {"cut": info.cut}
         columns |= {} if next_x is None else {"next_x": next_x}
         shaping = {} if info.seen is None else dict(zip(SHAPING_COLUMNS, jax.tree.leaves(info.seen), strict=True))
