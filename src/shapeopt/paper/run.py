@@ -11,7 +11,7 @@ import numpy as np
 from ..core import Box, Cause, Status
 from ..core.event_log import EventLog
 from ..core.problem import Layout, Problem, read_problem
-from ..core.result import MODE_NAMES, Result, RunRecord, list_minima, make_result
+from ..core.result import LEDGER_TERMS, MODE_NAMES, Result, RunRecord, list_minima, make_result
 from ..oracles import AbstractOracle, AdditiveNoise, ExactOracle, NoisyOracle
 from ..rollout import Best, Carry
 from .dynamics import PassivityMonitor, SemiImplicitStep
