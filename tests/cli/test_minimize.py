@@ -172,12 +172,12 @@ def test_every_event_has_a_line_with_values_memory_and_anchor(folder, capsys):
     assert run("rastrigin", "--dim", "2", "--rotated", "--budget", "60", "--events") == 0
     printed = capsys.readouterr().out
     lines = printed[printed.index("Events") :].splitlines()[2:]
-    told = [line.split() for line in lines if line.strip()]
-    assert len(told) > 5 and told[-1][2] == "budget"
-    assert any("written" in line for line in told if line[1] == "refine")
-    assert all(
-        float(line[3]) == float(before[4]) for before, line in itertools.pairwise(told)
-    )  # each goes on from there
+    rows = [(line[:31].split(maxsplit=1)[1].strip(), line[31:].split()) for line in lines if line.strip()]
+    assert len(rows) > 5 and rows[-1][1][0] == "budget"
+    assert any(tactic == "refine" and "written" in rest for tactic, rest in rows)
+    assert any(tactic == "hop, around the best" for tactic, _ in rows)
+    values = [rest[1:3] for _, rest in rows]  # from, to
+    assert all(float(after[0]) == float(before[1]) for before, after in itertools.pairwise(values))
 
 
 def test_a_negative_allowance_is_refused(folder, capsys):
