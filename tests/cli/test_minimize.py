@@ -172,11 +172,12 @@ def test_every_event_has_a_line_with_values_memory_and_anchor(folder, capsys):
     assert run("rastrigin", "--dim", "2", "--rotated", "--budget", "60", "--events") == 0
     printed = capsys.readouterr().out
     lines = printed[printed.index("Events") :].splitlines()[2:]
-    told = [line.split() for line in lines if line.strip()]
-    assert len(told) > 5 and told[-1][2] == "budget"
-    assert any("written" in line for line in told if line[1] == "refine")
+    told = [(line[7:31].strip(), *line[31:].split()) for line in lines if line.strip()]  # names have spaces
+    assert len(told) > 5 and told[-1][1] == "budget"
+    assert {"start", "refine"} <= {line[0] for line in told}
+    assert any("written" in line for line in told if line[0] == "refine")
     assert all(
-        float(line[3]) == float(before[4]) for before, line in itertools.pairwise(told)
+        float(line[2]) == float(before[3]) for before, line in itertools.pairwise(told)
     )  # each goes on from there
 
 
