@@ -128,10 +128,6 @@ class Device:
         return jnp.asarray(x, dtype or jnp.result_type(float))
 
     @staticmethod
-    def choose(i: Any, values: tuple[float, ...], dtype: Any = None) -> Any:
-        return jnp.asarray(values, dtype or jnp.result_type(float))[i]
-
-    @staticmethod
     def solve(A: Any, b: Any) -> Any:
         return jnp.linalg.solve(A, b)
 

@@ -131,11 +131,6 @@ class Host:
         return float(x)
 
     @staticmethod
-    def choose(i: int, values: tuple[float, ...], dtype: Any = None) -> float:
-        """values[i] of a constant table."""
-        return values[i]
-
-    @staticmethod
     def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
         """A^-1 b; not a number where A is singular, rather than an exception."""
         try:

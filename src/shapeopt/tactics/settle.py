@@ -57,7 +57,7 @@ class Settle(AbstractTactic):
     shortest: float = 8.0
     sampled: float = 4.0  # readings a dimension that sampling must have
     sample_share: float = 0.35
-    again: int = 4  # every so manieth escape is back to the base, to settle there once more
+    again: int = 4  # one escape in so many goes back to the base, to settle there once more
 
     name: ClassVar[str] = "settle"
     mode: ClassVar[Mode] = Mode.SETTLE
