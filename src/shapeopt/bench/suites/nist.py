@@ -200,8 +200,8 @@ def make(name: str, start: int) -> Objective:
     """The objective of one set from NIST's start 1 or 2."""
     data, regression = read_sets()[name], _Regression(name)
     x0 = np.array(data[f"start{start}"], float)
-    forms = {"residuals": regression.residuals, "jacobian": regression.jacobian}
-    return Objective(regression, x0, *unbounded(len(x0)), minimum=data["rss"], **forms)
+    ends = unbounded(len(x0))
+    return Objective(regression, x0, *ends, data["rss"], regression.residuals, regression.jacobian)
 
 
 def _problems() -> tuple[SuiteProblem, ...]:
