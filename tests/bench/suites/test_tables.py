@@ -140,3 +140,14 @@ def test_an_unknown_half_or_problem_is_refused():
 
 def test_alternating_counts_each_group_once():
     assert alternate(["a", "a", "b", "a", "c"]) == {"a": "dev", "b": "test", "c": "dev"}
+
+
+@every_suite
+def test_the_page_about_suites_has_the_figures_of_the_table(suite):
+    page = (ROOT / "docs" / "suites.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{suite.name}` |"))
+    cells = [cell.strip() for cell in row.split("|")[3:-1]]
+    groups = len({problem.group for problem in suite.problems})
+    sizes = [problem.dimension for problem in suite.problems]
+    counts = [len(suite.problems), groups, len(suite.half("dev")), len(suite.half("test"))]
+    assert cells[:5] == [*map(str, counts), f"{min(sizes)} to {max(sizes)}"]
