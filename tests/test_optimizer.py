@@ -171,7 +171,13 @@ def test_the_metrics_of_refine_and_settle_are_positive_definite(tactic, fun, mon
     metrics = []
 
     def watched(ops, plant, move, board, kinetic):
-        if move.solve is not None:
+        if move.way is not None and not move.placed and plant.g @ move.way < 0:
+            g, s = plant.g, move.way
+            across = np.eye(s.size) - np.outer(g, g) / (g @ g)
+            matrix = np.outer(s, s) / -(g @ s) + np.linalg.norm(s) / np.linalg.norm(g) * across
+            np.testing.assert_allclose(matrix @ -g, s, atol=1e-9 * np.abs(s).max())
+            metrics.append(matrix)
+        elif move.solve is not None:
             metrics.append(np.array([move.solve(e) for e in np.eye(plant.q.size)]))
         return step(ops, plant, move, board, kinetic)
 
