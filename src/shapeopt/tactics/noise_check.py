@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import UNKNOWN, Board, Draws, Evidence, Offer, Plant, Spec, after_survey, resolution
+from ..core.board import NOT_NOW, UNKNOWN, Board, Draws, Evidence, Offer, Plant, Spec, after_survey, resolution
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
@@ -46,6 +46,8 @@ class NoiseCheck(AbstractTactic):
         unknown = (board.noise_std < 0) & (board.base_f < float("inf"))
         if self.told:
             return bid(ops, unknown & board.fresh, 10.0)
+        if not ops.traced and (board.fresh or board.mismatch <= self.suspicious):
+            return NOT_NOW
         seen = self.visible * resolution(memory.eps, board.base_f)
         stalled = (board.cause == int(Cause.STALL)) & (board.predicted > seen)
         suspected = (stalled | board.interrupted) & (board.mismatch > self.suspicious)
