@@ -122,8 +122,7 @@ class Policy:
 
     def told_of_noise(self) -> "Policy":
         """The policy for forces that are known to be noisy: the noise is measured at the first reading."""
-        told = tuple(replace(t, told=True) if isinstance(t, NoiseCheck) else t for t in self.tactics)
-        return replace(self, tactics=told)
+        return replace(self, tactics=tuple(tactic.told_of_noise() for tactic in self.tactics))
 
 
 class Optimizer:
@@ -135,11 +134,10 @@ class Optimizer:
     def __init__(self, policy: Policy, spec: Spec, noise_std: float = UNKNOWN, allowance: float | None = None) -> None:
         self.policy, self.spec, self.noise_std, self.allowance = policy, spec, noise_std, allowance
         self.tactics: tuple[AbstractTactic, ...] = (Start(), *policy.tactics)
-        self._sampling = next((i for i, t in enumerate(self.tactics) if isinstance(t, Sample)), None)
         self._interruptible = tuple(t.interruptible for t in self.tactics)
         self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
         self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches)
-        self._sweeps = tuple(isinstance(t, SeparableSum | TurnedAxes) for t in self.tactics)
+        self._sweeps = tuple(t.sweeps for t in self.tactics)
         self._largest = float(np.finfo(spec.dtype).max) ** 0.5 / 64.0  # beyond it a square overflows
 
     @property
@@ -188,16 +186,20 @@ class Optimizer:
             basins=no_basins(ops, d, dtype),
         )
         memories = tuple(tactic.blank(ops, spec) for tactic in self.tactics)
-        active, phase = whole, whole
-        sampler = self._sampling
-        if spec.values_only and sampler is not None and memories[sampler] is not None:
-            opened = self.tactics[sampler].opens(ops, spec, q, budget)  # type: ignore[attr-defined]
-            memories = (*memories[:sampler], opened, *memories[sampler + 1 :])
-            active = ops.whole(sampler)
+        first, memories = self._opened(ops, q, budget, memories) if spec.values_only else (0, memories)
+        active, phase = ops.whole(first), whole
         ledger = (zero,) * 7
         info = Info(active, phase, whole, ledger, no)
         line = no_line(ops, dtype)
         return State(q, xp.zeros(d, dtype), active, phase, whole, real(INF), zero, board, memories, line, no, info)
+
+    def _opened(self, ops: Any, q: Any, budget: Any, memories: tuple) -> tuple[int, tuple]:
+        """The tactic of the first stage of a run by values alone, and all memories."""
+        for i, tactic in enumerate(self.tactics):
+            opened = None if memories[i] is None else tactic.opens(ops, self.spec, q, budget)
+            if opened is not None:
+                return i, (*memories[:i], opened, *memories[i + 1 :])
+        return 0, memories
 
     # ------------------------------------------------------------------------------------------------ tell
 
@@ -365,8 +367,8 @@ class Optimizer:
         unit = board.unit if self.spec.values_only else ops.pick(active == 0, spent, board.unit)
         left = (board.budget - spent) / unit
         readings = ops.pick(active == 0, board.budget / unit, board.readings)
-        if self.spec.values_only and self._sampling is not None:  # the run proper begins after the opening
-            readings = ops.pick((active == self._sampling) & ops.no(board.base_f < INF), left, readings)
+        if self.spec.values_only:  # the run proper begins after the opening
+            readings = ops.pick((board.stages == 0) & (active != 0), left, readings)
         return board._replace(
             base=ops.pick(rebase, evidence.q, board.base),
             base_f=ops.pick(rebase, evidence.f, board.base_f),

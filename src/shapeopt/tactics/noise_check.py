@@ -6,7 +6,7 @@ Departs from the paper: not in it; there noise is known.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 from ..core.board import NOT_NOW, UNKNOWN, Board, Draws, Evidence, Offer, Plant, Spec, after_survey, resolution
@@ -35,6 +35,9 @@ class NoiseCheck(AbstractTactic):
 
     name: ClassVar[str] = "noise check"
     mode: ClassVar[Mode] = Mode.ESCAPE
+
+    def told_of_noise(self) -> "NoiseCheck":
+        return replace(self, told=True)
 
     def blank(self, ops: Any, spec: Spec) -> NoiseCheckMemory | None:
         if spec.values_only:

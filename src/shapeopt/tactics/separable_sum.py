@@ -80,6 +80,7 @@ class SeparableSum(AbstractTactic):
 
     name: ClassVar[str] = "separable sum"
     mode: ClassVar[Mode] = Mode.ESCAPE
+    sweeps: ClassVar[bool] = True
     phases: ClassVar[tuple[str, ...]] = ("test", "retest", "sweep", "lowest")
 
     def blank(self, ops: Any, spec: Spec) -> SeparableSumMemory | None:

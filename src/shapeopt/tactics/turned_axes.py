@@ -85,6 +85,7 @@ class TurnedAxes(AbstractTactic):
 
     name: ClassVar[str] = "turned axes"
     mode: ClassVar[Mode] = Mode.ESCAPE
+    sweeps: ClassVar[bool] = True
     phases: ClassVar[tuple[str, ...]] = ("survey", "test", "sweep", "lowest")
 
     def blank(self, ops: Any, spec: Spec) -> TurnedAxesMemory | None:
