@@ -216,7 +216,7 @@ def test_tactics_are_known_by_what_they_say_and_not_by_their_class(kind):
     for policy in (Policy(), Policy(tuple(map(of_another_class, TACTICS)))):
         drawn = np.random.default_rng(0)
         runs.append(shapeopt.minimize(fun, np.linspace(-3, 3.3, 10), policy=policy, **settings))
-    assert len({event.tactic for event in runs[0].events}) > 2
+    assert len({event.tactic for event in runs[0].events}) >= 2
     np.testing.assert_array_equal(runs[0].trace.x, runs[1].trace.x)
 
 
