@@ -52,7 +52,7 @@ class Dense(NamedTuple):
         return self._replace(H=factor * self.H, K=factor * self.K)
 
     def add(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any, curvature: Any) -> "Dense":
-        """With the pair (s, y), s.y > 0, the first of which sets the scale; `curvature`: s.B s where H made the step."""
+        """With the pair (s, y), s.y > 0, whose first sets the scale; `curvature`: s.B s where H made the step."""
         dtype = self.H.dtype
         first = self.pairs == 0
         H, K = ops.cond(first, lambda: (self.reset(ops, sy / yy).H,) * 2, lambda: (self.H, self.K))
