@@ -41,8 +41,9 @@ class Run:
 
     def run(self) -> int:
         keep_compiled_code()
+        from ..bench.pool import dask_cluster, local_processes
         from ..bench.records import RecordError
-        from ..bench.runner import dask_cluster, jobs_of, left_out, local_processes, run_protocol
+        from ..bench.runner import jobs_of, left_out, run_protocol
         from ..core.attribute import UnknownNameError
         from ..paper.methods import find_method
 

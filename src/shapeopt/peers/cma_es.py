@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start, rounds
 from .packages import load
 from .seeding import numpy_seed
@@ -41,7 +41,7 @@ class CmaEs(AbstractCma):
     name: str = "cma"
     separable: bool = False
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         cma = load(self.package)
         options = _options(lower, upper) | {"CMA_diagonal": self.separable}
         with numpy_seed(seed):
@@ -58,7 +58,7 @@ class BipopCmaEs(AbstractCma):
 
     name: str = "bipop_cma"
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         cma, starts = load(self.package), rounds(reader, x0, lower, upper, seed)
         with numpy_seed(seed):
             cma.fmin2(
@@ -87,6 +87,6 @@ def _padded(x: np.ndarray) -> np.ndarray:
     return np.resize(x, max(2, x.size))
 
 
-def _value(reader: Reader) -> Callable[[np.ndarray], float]:
+def _value(reader: AbstractReader) -> Callable[[np.ndarray], float]:
     dim = reader.lower.size
     return lambda x: reader.value(x[:dim])

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import Bounds, differential_evolution
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start, rounds
 
 ROOM = 1e-12  # of the box width: SciPy refuses an x0 that its scaling rounds out of the bounds
@@ -34,7 +34,7 @@ class DifferentialEvolution(AbstractPeer):
         if not self.tol >= 0:
             raise ValueError(f"`tol` must not be negative; got {self.tol}.")
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         room = ROOM * (upper - lower)
         for start, number in rounds(reader, x0, lower, upper, seed):
             rng = np.random.default_rng(number)

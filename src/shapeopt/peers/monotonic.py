@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start
 from .descent import FTOL, descend
 
@@ -36,7 +36,7 @@ class MonotonicHopping(AbstractPeer):
         if not self.ftol >= 0:
             raise ValueError(f"`ftol` must not be negative; got {self.ftol}.")
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         rng = np.random.default_rng(seed)
         best = descend(reader, x0, lower, upper, self.ftol)
         while True:

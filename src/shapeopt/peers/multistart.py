@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start, rounds
 from .descent import descend
 
@@ -22,6 +22,6 @@ class MultiStart(AbstractPeer):
     uses_gradients: ClassVar[bool] = True
     start: ClassVar[Start] = Start.READS
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         for start, _ in rounds(reader, x0, lower, upper, seed):
             descend(reader, start, lower, upper)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start, rounds
 from .descent import FTOL
 from .packages import load
@@ -28,7 +28,7 @@ class Mlsl(AbstractPeer):
         if not self.tol > 0:
             raise ValueError(f"`tol` must be positive; got {self.tol}.")
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         nlopt = load(self.package)
         local = nlopt.opt(nlopt.LD_LBFGS, x0.size)
         local.set_ftol_rel(self.tol)
@@ -57,7 +57,7 @@ class AbstractPopulation(AbstractPeer):
         """The smallest population that NLopt takes."""
         return 1
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         nlopt = load(self.package)
         method = nlopt.opt(getattr(nlopt, self.algorithm), x0.size)
         if self.members is not None:
@@ -91,7 +91,7 @@ class Isres(AbstractPopulation):
 
 
 def _run(
-    nlopt: Any, method: Any, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int
+    nlopt: Any, method: Any, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int
 ) -> None:
     """Rounds of `method`; one that NLopt gives up for numerical reasons is followed by one from elsewhere."""
     objective = _Objective(reader, method)
@@ -117,7 +117,7 @@ class _Objective:
     NLopt is asked to stop.
     """
 
-    def __init__(self, reader: Reader, method: Any) -> None:
+    def __init__(self, reader: AbstractReader, method: Any) -> None:
         self.reader, self.method = reader, method
         self.fault: Exception | None = None
 
