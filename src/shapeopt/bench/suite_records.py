@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .records import RecordError
+from .errors import RecordError
 from .suites.base import HALVES
 
 ENDING = ".jsonl"
@@ -32,6 +32,7 @@ class SuiteRun:
         calls, values: the best value so far, at the calls at which it improved.
         spent: calls that the objective itself has counted.
         outside, overshoot: calls outside the bounds, and beyond the budget.
+        moved: readings that the method asked for outside the bounds, and that were moved inside before the call.
         reported, reported_asked: the method's own count of its readings where it has one, and the counter's.
         wall, cpu: seconds of the run, the objective's included, once it was compiled.
         error: why it ended early or could not be run; "" if nothing went wrong.
@@ -50,6 +51,7 @@ class SuiteRun:
     spent: int
     outside: int
     overshoot: int
+    moved: int
     reported: int
     reported_asked: int
     wall: float

@@ -75,6 +75,8 @@ class AbstractReader(abc.ABC):
         if x.shape != self.lower.shape:
             raise ValueError(f"`x` must have shape {self.lower.shape}, as the box; got {x.shape}.")
         point = np.fmin(np.fmax(x, self.lower), self.upper)  # unlike clip, these send NaN to a bound
+        if not np.isfinite(point).all():  # where there is no bound, to the point that was read last
+            point = np.where(np.isfinite(point), point, self._points[-1] if self._points else 0.0)
         self.outside += not np.array_equal(point, x)
         return point
 

@@ -1,0 +1,46 @@
+"""The methods that are run on a suite if none are named."""
+
+from ..peers import PEERS, available
+from .suites.base import Suite
+
+JUDGED = "universal"
+WITH_GRADIENTS = (
+    "lbfgsb",
+    "lbfgsb_scaled",
+    "bfgs",
+    "bfgs_scaled",
+    "slsqp",
+    "mlsl",
+    "tiktak",
+    "basinhopping",
+    "basinhopping_wide",
+    "dual_annealing",
+    "shgo",
+    "direct",
+    "bipop_cma",
+)
+BY_VALUES = (
+    "lbfgsb",
+    "cobyqa",
+    "bobyqa",
+    "nelder_mead",
+    "mlsl_bobyqa",
+    "tiktak_bobyqa",
+    "dual_annealing",
+    "shgo",
+    "direct",
+    "direct_unbiased",
+    "ipop_cma",
+    "bipop_cma",
+    "differential_evolution",
+)
+SPECIALISTS = {"nist": ("least_squares",)}
+QUICK = {True: ("lbfgsb_scaled", "bfgs", "mlsl", "basinhopping"), False: ("lbfgsb", "bobyqa", "direct", "bipop_cma")}
+
+
+def default_methods(suite: Suite, quick: bool = False) -> tuple[str, ...]:
+    """The judged policy and the peers for what most of the suite's problems give, as far as they are installed."""
+    gradients = 2 * sum(problem.gradients for problem in suite.problems) >= len(suite.problems)
+    peers = QUICK[gradients] if quick else (WITH_GRADIENTS if gradients else BY_VALUES)
+    wanted = (*peers, *(() if quick else SPECIALISTS.get(suite.name, ())))
+    return (JUDGED, *(name for name in wanted if name in PEERS and available(PEERS[name].package)))
