@@ -85,7 +85,9 @@ def _outcome(done: Done, protocol: Protocol, folder: Path, find: FindMethod) -> 
         return Outcome(done.job, None, done.error)
     method = find(done.job.method)
     version = method.version(done.job.cell)
-    return Outcome(done.job, save_record(folder, make_record(protocol, done.job.cell, method.name, done.result, version)))
+    return Outcome(
+        done.job, save_record(folder, make_record(protocol, done.job.cell, method.name, done.result, version))
+    )
 
 
 def run_job(job: Job, seed: int, find: FindMethod = find_method) -> Curves | str:

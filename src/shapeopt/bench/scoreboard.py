@@ -161,7 +161,10 @@ def _suite_row(one: Board, row: int) -> tuple[Entry, ...]:
     return (
         Entry(method + marks),
         _figure(float(scores.areas[row].mean())),
-        *(Entry(f"{share:.2f}", numbers=(share,)) for share in (float(scores.solved(tau)[row].mean()) for tau in SOLVED)),
+        *(
+            Entry(f"{share:.2f}", numbers=(share,))
+            for share in (float(scores.solved(tau)[row].mean()) for tau in SOLVED)
+        ),
         Entry(f"{_median_ms(scores, row):.0f}"),
         Entry(f"{int(there.sum())}"),
         Entry(MISSING) if told is None else Entry(f"{told.value:.2f} ({told.low:.2f} to {told.high:.2f})"),

@@ -5,37 +5,42 @@ from .suites.base import Suite
 
 JUDGED = "universal"
 WITH_GRADIENTS = (
-    "lbfgsb",
-    "lbfgsb_scaled",
+    "multistart",
+    "multistart_scaled",
     "bfgs",
     "bfgs_scaled",
-    "slsqp",
-    "mlsl",
-    "tiktak",
+    "slsqp_scaled",
+    "mlsl_scaled",
+    "tiktak_scaled",
     "basinhopping",
     "basinhopping_wide",
-    "dual_annealing",
-    "shgo",
+    "dual_annealing_scaled",
+    "shgo_scaled",
     "direct",
     "bipop_cma",
 )
 BY_VALUES = (
-    "lbfgsb",
-    "cobyqa",
+    "multistart_scaled",
+    "cobyqa_scaled",
     "bobyqa",
-    "nelder_mead",
+    "nelder_mead_scaled",
     "mlsl_bobyqa",
     "tiktak_bobyqa",
-    "dual_annealing",
-    "shgo",
+    "dual_annealing_scaled",
+    "shgo_scaled",
     "direct",
     "direct_unbiased",
     "ipop_cma",
     "bipop_cma",
     "differential_evolution",
+    "tpe",
+    "ngopt",
 )
 SPECIALISTS = {"nist": ("least_squares",)}
-QUICK = {True: ("lbfgsb_scaled", "bfgs", "mlsl", "basinhopping"), False: ("lbfgsb", "bobyqa", "direct", "bipop_cma")}
+QUICK = {
+    True: ("multistart_scaled", "bfgs", "mlsl_scaled", "basinhopping"),
+    False: ("multistart_scaled", "bobyqa", "direct", "bipop_cma"),
+}
 
 
 def default_methods(suite: Suite, quick: bool = False) -> tuple[str, ...]:

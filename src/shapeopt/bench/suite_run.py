@@ -186,9 +186,7 @@ def run_problem(job: SuiteJob, find: FindSolver) -> dict[str, SuiteRun] | str:
     return {method: run_one(find(method), job.problem, objective, start, job.seed) for method in job.methods}
 
 
-def run_one(
-    solver: AbstractSolver, problem: SuiteProblem, objective: Objective, start: float, seed: int
-) -> SuiteRun:
+def run_one(solver: AbstractSolver, problem: SuiteProblem, objective: Objective, start: float, seed: int) -> SuiteRun:
     """One run under the objective's own count; an error of the method ends it and keeps what was found."""
     tally, own = Tally(objective, problem.gradients, problem.budget), OwnCount()
     error = solver.lacks(problem, objective)

@@ -206,7 +206,9 @@ def workers_or_all(workers: int) -> int:
 
 def _event(event: Any) -> str:
     what = f"{event.tactic} {event.phase}".strip()
-    return f"{event.call:6d}  {what:28}{event.cause:24}{event.before:15.8g} -> {event.value:15.8g}  best {event.best:.8g}"
+    return (
+        f"{event.call:6d}  {what:28}{event.cause:24}{event.before:15.8g} -> {event.value:15.8g}  best {event.best:.8g}"
+    )
 
 
 def _lost(lost: Sequence[Any]) -> list[str]:

@@ -31,7 +31,7 @@ class BasinHopping(AbstractPeer):
             raise ValueError(f"`temperature` must not be negative; got {self.temperature}.")
 
     def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
-        local = {"method": "L-BFGS-B", "jac": True, "bounds": Bounds(lower, upper)}
+        local = {"method": "L-BFGS-B", "jac": True, "bounds": Bounds(reader.lower, reader.upper)}
         basinhopping(
             reader.value_and_gradient,
             x0,

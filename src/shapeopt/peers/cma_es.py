@@ -46,7 +46,22 @@ class CmaEs(AbstractCma):
         options = _options(lower, upper) | {"CMA_diagonal": self.separable}
         with numpy_seed(seed):
             for start, _ in rounds(reader, x0, lower, upper, seed):
-                cma.CMAEvolutionStrategy(_padded(start), self.sigma0, options).optimize(_value(reader))
+                strategy, since = cma.CMAEvolutionStrategy(_padded(start), self.sigma0, options), reader.asked
+                strategy.optimize(_value(reader))
+                reader.report(strategy.countevals, since)
+
+
+@dataclass(frozen=True)
+class IpopCmaEs(AbstractCma):
+    """pycma with restarts whose population doubles each time (IPOP; Auger and Hansen 2005).
+
+    Departs from the paper: not in it.
+    """
+
+    name: str = "ipop_cma"
+
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+        _restarted(self, reader, x0, lower, upper, seed, bipop=False)
 
 
 @dataclass(frozen=True)
@@ -59,16 +74,29 @@ class BipopCmaEs(AbstractCma):
     name: str = "bipop_cma"
 
     def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
-        cma, starts = load(self.package), rounds(reader, x0, lower, upper, seed)
-        with numpy_seed(seed):
-            cma.fmin2(
-                _value(reader),
-                lambda: _padded(next(starts)[0]),
-                self.sigma0,
-                _options(lower, upper),
-                restarts=RUNS,
-                bipop=True,
-            )
+        _restarted(self, reader, x0, lower, upper, seed, bipop=True)
+
+
+def _restarted(
+    peer: AbstractCma,
+    reader: AbstractReader,
+    x0: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    seed: int,
+    bipop: bool,
+) -> None:
+    """pycma's own restarts, around x0 first and then around uniform points."""
+    cma, starts = load(peer.package), rounds(reader, x0, lower, upper, seed)
+    with numpy_seed(seed):
+        cma.fmin2(
+            _value(reader),
+            lambda: _padded(next(starts)[0]),
+            peer.sigma0,
+            _options(lower, upper),
+            restarts=RUNS,
+            bipop=bipop,
+        )
 
 
 def _options(lower: np.ndarray, upper: np.ndarray) -> dict[str, Any]:

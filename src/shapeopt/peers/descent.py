@@ -13,8 +13,10 @@ def descend(
 ) -> OptimizeResult:
     """The local minimum that L-BFGS-B finds from `start`; value and gradient are one reading."""
     options = {"maxiter": reader.budget, "maxfun": reader.budget, "ftol": ftol}
-    bounds = Bounds(lower, upper)
-    return minimize(reader.value_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    bounds, since = Bounds(lower, upper), reader.asked
+    found = minimize(reader.value_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    reader.report(found.nfev, since)
+    return found
 
 
 class SplitReadings:

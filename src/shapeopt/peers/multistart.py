@@ -12,7 +12,7 @@ from .descent import descend
 
 @dataclass(frozen=True)
 class MultiStart(AbstractPeer):
-    """L-BFGS-B from x0 and then from uniform points of the box, one after another.
+    """SciPy's L-BFGS-B from x0 and then from uniform points of the box, one after another.
 
     Departs from the paper: not in it.
     """
@@ -24,4 +24,4 @@ class MultiStart(AbstractPeer):
 
     def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         for start, _ in rounds(reader, x0, lower, upper, seed):
-            descend(reader, start, lower, upper)
+            descend(reader, start, reader.lower, reader.upper)

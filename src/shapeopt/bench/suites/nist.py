@@ -208,7 +208,9 @@ def _problems() -> tuple[SuiteProblem, ...]:
     halves = alternate(GROUPS)
     rows = [(group, name, start) for group, names in GROUPS.items() for name in names for start in (1, 2)]
     return tuple(
-        SuiteProblem(f"{name}/start{start}", group, halves[group], MODELS[name][0], True, BUDGET, partial(make, name, start))
+        SuiteProblem(
+            f"{name}/start{start}", group, halves[group], MODELS[name][0], True, BUDGET, partial(make, name, start)
+        )
         for group, name, start in rows
     )
 
