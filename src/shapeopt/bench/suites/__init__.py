@@ -1,5 +1,10 @@
 """Suites of problems from other people's packages; one small file a suite, all of them in one table, `SUITES`."""
 
 from .base import DEV, HALVES, TEST, Objective, Suite, SuiteProblem
+from .bbob import BBOB
+from .classic import CLASSIC
+from .nist import NIST
 
-__all__ = ["DEV", "HALVES", "TEST", "Objective", "Suite", "SuiteProblem"]
+SUITES: dict[str, Suite] = {suite.name: suite for suite in (NIST, BBOB, CLASSIC)}
+
+__all__ = ["DEV", "HALVES", "SUITES", "TEST", "Objective", "Suite", "SuiteProblem"]

@@ -1,10 +1,12 @@
 """What a suite is: problems taken from other people's packages, split into two halves, behind one small interface.
 
-A `Suite` is a table of `SuiteProblem`s, and building it imports nothing heavy: names, dimensions and budgets are written in
-the files of this room. `SuiteProblem.make` imports what the problem needs and returns an `Objective`: NumPy in, NumPy out.
+A `Suite` is a table of `SuiteProblem`s, and building it imports nothing heavy: names, dimensions and budgets are
+written in the files of this room. `SuiteProblem.make` imports what the problem needs and returns an `Objective`: NumPy
+in, NumPy out.
 
-Search box. Local methods see the source's own bounds, infinite where it has none. Global methods need a finite box: each
-coordinate takes the source's bound where it is finite, and else ten times the start's size, at least ten, from the start:
+Search box. Local methods see the source's own bounds, infinite where it has none. Global methods need a finite box:
+each coordinate takes the source's bound where it is finite, and else ten times the start's size, at least ten, from
+the start:
 
     search_lower = lower  or  x0 - max(10, 10 |x0|)
     search_upper = upper  or  x0 + max(10, 10 |x0|)
@@ -70,7 +72,7 @@ class SuiteProblem:
         budget: the calls of a run.
         make: returns the `Objective`; what is heavy is imported here only. Can be sent to another process.
         tags: words to select by, such as "bounded" and "unbounded".
-        budgets: other budgets at which the suite is read, all at most `budget` unless the suite says so.
+        budgets: the budgets that the suite is meant for; `budget` is the default among them.
     """
 
     name: str
@@ -134,7 +136,7 @@ def alternate(groups: Iterable[str]) -> dict[str, str]:
 
 
 def search_box(x0: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The finite box of the room's rule: the bounds where they are finite, else max(10, 10 |x0|) away from the start."""
+    """The finite box of the rule above: the bounds where finite, else max(10, 10 |x0|) away from the start."""
     reach = REACH * np.maximum(1.0, np.abs(x0))
     return np.where(np.isfinite(lower), lower, x0 - reach), np.where(np.isfinite(upper), upper, x0 + reach)
 

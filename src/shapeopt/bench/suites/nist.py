@@ -5,9 +5,9 @@ All 27 sets, parameters in their own units. The objective is the residual sum of
     f(b) = sum_i (model(b, x_i) - y_i)^2,    gradient 2 J^T r,
 
 without a factor one half, and `minimum` is its certified value. Data, starts and certified values are in `nist.json`,
-taken from NIST's files (public domain, www.itl.nist.gov/div898/strd). Derivatives are complex steps of the models, exact to
-round-off. There are no bounds. sif2jax carries 24 of the sets as its `...LS` problems; the tests compare the objectives
-where its data are NIST's.
+taken from NIST's files (public domain, www.itl.nist.gov/div898/strd). Derivatives are complex steps of the models,
+exact to round-off. There are no bounds. sif2jax carries 24 of the sets as its `...LS` problems; the tests compare the
+objectives where its data are NIST's.
 
 Halves: groups alternate in NIST's order of difficulty. Sets that share data or a model are one group.
 """
