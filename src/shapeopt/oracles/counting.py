@@ -100,6 +100,8 @@ class FunctionReader(AbstractReader):
 
     Without gradients, `value_and_gradient` makes one of two-point differences, as SciPy does: d further values, each a
     call, taken inwards where a bound is near; the value at x is not paid twice if it was the last one read.
+    A value that is not finite is kept as it is, and the method gets one above all finite ones so far, with a gradient
+    of zero: many methods would turn NaN into points that are NaN, and spend their budget there.
     `seconds` limits the processor's time between making the reader and a reading: `late` says that it was passed, and
     the reading is refused like one that does not fit.
 
@@ -119,6 +121,7 @@ class FunctionReader(AbstractReader):
         self._fun, self._gradients = fun, gradients
         self._ends = time.process_time() + seconds
         self.late = False
+        self._highest = -np.inf
         self.residuals: Callable[[np.ndarray], np.ndarray] | None = None  # for methods that see a sum of squares
         self.jacobian: Callable[[np.ndarray], np.ndarray] | None = None
 
@@ -133,19 +136,28 @@ class FunctionReader(AbstractReader):
             return self._differences(point)
         self._charge(1)
         value, gradient = self._fun(point.copy())
+        gradient = np.array(gradient, np.float64)
         self._keep(point, float(value))
-        return float(value), np.array(gradient, np.float64)
+        sound = np.isfinite(value) and np.isfinite(gradient).all()
+        return self._sound(float(value)), gradient if sound else np.zeros_like(gradient)
 
     def _value(self, point: np.ndarray) -> float:
         self._charge(1)
         answer = self._fun(point.copy())
         value = float(answer[0] if self._gradients else answer)
         self._keep(point, value)
-        return value
+        return self._sound(value)
+
+    def _sound(self, value: float) -> float:
+        if np.isfinite(value):
+            self._highest = max(self._highest, value)
+            return value
+        low, high = (self.best_value, self._highest) if self._highest > -np.inf else (0.0, 0.0)
+        return high + max(high - low, 1.0)
 
     def _differences(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         known = self._points and np.array_equal(self._points[-1], point)
-        value = self._values[-1] if known else self._value(point)
+        value = self._sound(self._values[-1]) if known else self._value(point)
         step = np.where(point >= 0, 1, -1) * DIFFERENCE * np.maximum(1.0, np.abs(point))
         inside = (point + step >= self.lower) & (point + step <= self.upper)
         moved = point + np.where(inside, step, -step)
