@@ -34,6 +34,7 @@ class AbstractReader(abc.ABC):
         self._calls: list[int] = []
         self.calls = self.asked = self.outside = 0
         self.reported = self.reported_asked = 0
+        self._strayed = 0  # `asked` at the last point that was not finite
         self.exhausted = False
         self.best_x: np.ndarray | None = None
         self.best_value = np.inf
@@ -66,7 +67,12 @@ class AbstractReader(abc.ABC):
         """Value and gradient at x."""
 
     def report(self, count: int, since: int) -> None:
-        """A method's own count of what it asked since `asked` was `since`."""
+        """A method's own count of what it asked since `asked` was `since`.
+
+        SciPy counts a point with NaN once and asks for it twice, so that a count with such points is no count.
+        """
+        if self._strayed > since:
+            return
         self.reported += int(count)
         self.reported_asked += self.asked - since
 
@@ -74,6 +80,8 @@ class AbstractReader(abc.ABC):
         x = np.asarray(x, self.lower.dtype)
         if x.shape != self.lower.shape:
             raise ValueError(f"`x` must have shape {self.lower.shape}, as the box; got {x.shape}.")
+        if not np.isfinite(x).all():
+            self._strayed = self.asked
         point = np.fmin(np.fmax(x, self.lower), self.upper)  # unlike clip, these send NaN to a bound
         if not np.isfinite(point).all():  # where there is no bound, to the point that was read last
             point = np.where(np.isfinite(point), point, self._points[-1] if self._points else 0.0)

@@ -27,7 +27,9 @@ class OptunaTpe(AbstractPeer):
         optuna = load(self.package)
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         names = [f"x{i}" for i in range(x0.size)]
-        space = {name: optuna.distributions.FloatDistribution(*ends) for name, *ends in zip(names, lower, upper, strict=True)}
+        space = {
+            name: optuna.distributions.FloatDistribution(*ends) for name, *ends in zip(names, lower, upper, strict=True)
+        }
         study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed % 2**32))
         study.enqueue_trial(dict(zip(names, x0.tolist(), strict=True)))
         while True:
