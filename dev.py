@@ -44,6 +44,8 @@ COMPILE = [
     "distributed",
     "--extra",
     "optuna",
+    "--extra",
+    "suites",
     "--python-version",
     "3.11",
 ]

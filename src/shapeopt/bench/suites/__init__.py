@@ -3,8 +3,10 @@
 from .base import DEV, HALVES, TEST, Objective, Suite, SuiteProblem
 from .bbob import BBOB
 from .classic import CLASSIC
+from .clusters import CLUSTERS
+from .cutest import CUTEST
 from .nist import NIST
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in (NIST, BBOB, CLASSIC)}
+SUITES: dict[str, Suite] = {suite.name: suite for suite in (CUTEST, NIST, CLUSTERS, BBOB, CLASSIC)}
 
 __all__ = ["DEV", "HALVES", "SUITES", "TEST", "Objective", "Suite", "SuiteProblem"]
