@@ -19,8 +19,8 @@ from .peers import PEERS, AbstractPeer, make_peer
 from .policies import POLICIES, find_policy
 
 # What decides the points that the host engine reads; a change of any of it makes another version.
-SOURCES = ("core", "ops", "dynamics", "memory", "oracles", "tactics", "planner", "engines/host.py", "optimizer.py")
-SOURCES += ("values_only.py", "policies.py", "objective.py", "minimizer.py")
+ROOMS = ("core", "ops", "dynamics", "memory", "oracles", "tactics", "planner")
+FILES = ("engines/host.py", "optimizer.py", "values_only.py", "policies.py", "objective.py", "minimizer.py")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def bounds_of(objective: Objective) -> list[tuple[float, float]] | None:
 def code_digest() -> str:
     """A hash of the code behind `minimize` on the host, without comments and docstrings."""
     root, total = Path(__file__).parent, hashlib.sha256()
-    for part in SOURCES:
+    for part in (*ROOMS, *FILES):
         place = root / part
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             total.update(path.relative_to(root).as_posix().encode() + _bare(path.read_text(encoding="utf-8")))

@@ -19,7 +19,7 @@ class OutOfTime(RuntimeError):
 class PeerSolver(AbstractSolver):
     """A peer under a reader that stops it hard at the budget.
 
-    Local methods have the problem's own bounds, infinite or not; restarts and global methods have its finite search box.
+    Local methods have the problem's own bounds, infinite or not; restarts and global methods have its search box.
     """
 
     name: str

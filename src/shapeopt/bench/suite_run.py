@@ -167,8 +167,8 @@ def missing_jobs(
 def quick_problems(problems: Sequence[SuiteProblem], count: int = QUICK_PROBLEMS) -> tuple[SuiteProblem, ...]:
     """A few of them, evenly from the table, small ones where there is a choice: the same each time."""
     small = [problem for problem in problems if problem.dimension <= 20] or list(problems)
-    places = np.unique(np.linspace(0, len(small) - 1, count).round().astype(int)) if small else []
-    return tuple(small[place] for place in places)
+    places = np.unique(np.linspace(0, len(small) - 1, count).round().astype(int))
+    return tuple(small[place] for place in places) if small else ()
 
 
 def problem_seed(problem: str, seed: int) -> int:

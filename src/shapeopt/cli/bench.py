@@ -116,8 +116,8 @@ class Run:
         known = all_protocols()
         if self.protocol not in known and ":" not in self.protocol:
             hint = did_you_mean(self.protocol, [*known, *all_suites()])
-            names = ", ".join([*known, *all_suites()])
-            raise UsageError(f"`protocol` must be one of {names}; got {self.protocol!r}{hint}")
+            there = ", ".join([*known, *all_suites()])
+            raise UsageError(f"`protocol` must be one of {there}; got {self.protocol!r}{hint}")
         found = known.get(self.protocol) or load_attribute(self.protocol, "protocol")
         if not isinstance(found, Protocol):
             raise UsageError(f"`protocol` must name a Protocol; {self.protocol!r} is {found!r}")

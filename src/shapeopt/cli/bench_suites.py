@@ -52,9 +52,9 @@ class SuiteCommand:
         total = len(problems) * len(methods)
         print(f"{suite.name}, {self.half}: {total - runs} of {total} runs are there, {runs} to make", file=told)
         progress = _Lines(len(jobs), told)
-        options = {"seed": self.seed, "problems": problems, "on_outcome": progress.note}
+        what = (suite, self.half, methods, self.out, self.open_executor, find_solver)
         try:
-            run_suite(suite, self.half, methods, self.out, self.open_executor, find_solver, **options)
+            run_suite(*what, seed=self.seed, problems=problems, on_outcome=progress.note)
         except KeyboardInterrupt:
             print(f"stopped; {self.out} keeps what was made, and the same command goes on from there", file=told)
             return 130
@@ -140,16 +140,8 @@ class Scoreboard:
         else:
             show("\n".join([*(FORMATS[self.format](table) for table in tables), *_lost(lost)]), self.out)
         if self.pictures is not None:
-            self._draw(boards)
+            _draw(boards, self.pictures)
         return 0
-
-    def _draw(self, boards: Sequence[Any]) -> None:
-        try:
-            from ..plots.suites import draw_suites
-        except ModuleNotFoundError as error:
-            raise UsageError(f"`pictures` needs {error.name}; install shapeopt[report]") from error
-        for path in draw_suites(boards, self.pictures):
-            print(f"wrote {path}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -172,7 +164,8 @@ class Show:
         from ..minimizer import minimize
         from ..solvers import bounds_of
 
-        require("suite", self.suite, all_suites())
+        if self.suite not in all_suites():
+            require("suite", self.suite, all_suites())
         with usage_errors():
             problem = all_suites()[self.suite].problem(self.problem)
         if problem.half == "test":
@@ -194,14 +187,23 @@ class Show:
 
 
 def all_suites() -> Any:
-    """The table of suites."""
-    from ..bench.suites import SUITES
+    """The suites by name."""
+    from ..bench.suite_names import SuiteNames
 
-    return SUITES
+    return SuiteNames()
 
 
 def workers_or_all(workers: int) -> int:
     return workers or os.cpu_count() or 1
+
+
+def _draw(boards: Sequence[Any], folder: Path) -> None:
+    try:
+        from ..plots.suites import draw_suites
+    except ModuleNotFoundError as error:
+        raise UsageError(f"`pictures` needs {error.name}; install shapeopt[report,jax]") from error
+    for path in draw_suites(boards, folder):
+        print(f"wrote {path}", file=sys.stderr)
 
 
 def _event(event: Any) -> str:

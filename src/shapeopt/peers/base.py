@@ -27,9 +27,9 @@ class AbstractPeer(abc.ABC):
     """A method with its settings; final classes are frozen dataclasses, and their fields are the settings.
 
     `package` is what must be importable. A peer may ask for values and for gradients; the reader counts both. A local
-    method keeps to the reader's own bounds, which may be infinite; what it draws anew, and a global method, keeps to the
-    finite box that it is given. `specialist` marks a method that sees more of the problem than the others, `largest` is
-    the number of dimensions beyond which it is not compared.
+    method keeps to the reader's own bounds, which may be infinite; what it draws anew, and a global method, keeps to
+    the finite box that it is given. `specialist` marks a method that sees more of the problem than the others do,
+    `needs_residuals` one that sees the residuals, and `largest` is the dimension beyond which it is not compared.
     """
 
     name: str

@@ -13,7 +13,9 @@ HALF = 5.0  # the box is [-5, 5]^d, so that SciPy's default steps of 0.5 and 1 a
 
 @dataclass(frozen=True)
 class Scaled(AbstractPeer):
-    """`inner` on u = 5 (x - middle) / half width, with gradients in u; bounds that are infinite stay so.
+    """Another peer in coordinates scaled to the box; u = 5 (x - middle) / half width, with gradients in u.
+
+    Bounds that are infinite stay so.
 
     Departs from the paper: not in it.
     """
@@ -22,19 +24,19 @@ class Scaled(AbstractPeer):
     inner: AbstractPeer
 
     @property
-    def package(self) -> str:  # type: ignore[override]
+    def package(self) -> str:
         return self.inner.package
 
     @property
-    def uses_gradients(self) -> bool:  # type: ignore[override]
+    def uses_gradients(self) -> bool:
         return self.inner.uses_gradients
 
     @property
-    def start(self) -> Start:  # type: ignore[override]
+    def start(self) -> Start:
         return self.inner.start
 
     @property
-    def largest(self) -> int:  # type: ignore[override]
+    def largest(self) -> int:
         return self.inner.largest
 
     def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:

@@ -76,8 +76,8 @@ class Figures:
 
     def _records(self, protocol: Any) -> Iterator[Any]:
         """The protocol's records; runs what is missing."""
-        from ...bench.records import load_records
         from ...bench.pool import local_processes
+        from ...bench.records import load_records
         from ...bench.runner import jobs_of, left_out, run_protocol
         from ..methods import find_method
 
