@@ -5,8 +5,11 @@ from .bbob import BBOB
 from .classic import CLASSIC
 from .clusters import CLUSTERS
 from .cutest import CUTEST
+from .fits import FITS
+from .gp import GP
+from .molecules import MOLECULES
 from .nist import NIST
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in (CUTEST, NIST, CLUSTERS, BBOB, CLASSIC)}
+SUITES: dict[str, Suite] = {suite.name: suite for suite in (CUTEST, NIST, GP, CLUSTERS, MOLECULES, FITS, BBOB, CLASSIC)}
 
 __all__ = ["DEV", "HALVES", "SUITES", "TEST", "Objective", "Suite", "SuiteProblem"]

@@ -1,6 +1,6 @@
 """`clusters`: atoms in a container, from random starts: metals with ASE's EMT, Lennard-Jones and Morse pairs.
 
-    emt      effective medium theory for copper, gold and other metals and their alloys, 5 to 20 atoms, in eV and Angstrom
+    emt      effective medium theory for copper, gold, other metals and alloys, 5 to 20 atoms, in eV and Angstrom
     lj       E = sum_{i<j} 4 (r^-12 - r^-6), 6 to 20 atoms; published minima, polished to 14 digits
     morse    E = sum_{i<j} e^{rho (1 - r)} (e^{rho (1 - r)} - 2), rho = 6 and 14
 
