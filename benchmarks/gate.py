@@ -7,7 +7,7 @@
 Calls are the main signal: they repeat exactly on one machine, so that any difference comes from the code. A slice fell
 short if its areas, paired problem by problem with the record's, are lower in the mean by more than 2.5 standard errors
 and by more than 0.005; over all slices 2 standard errors are enough. Calls to a basin's floor are compared by their
-geometric mean in the same way. A tactic that is never used any more is named. Times are multiples of SciPy's in the
+geometric mean in the same way, with 2 standard errors. A tactic that is never used any more is named. Times are multiples of SciPy's in the
 same run, with wide margins; the functions called for one reading repeat exactly, but for other versions of NumPy.
 """
 
@@ -39,7 +39,7 @@ LEAST = {"area": 0.005, "floor": 0.02}  # of a mean area, and of a mean logarith
 USED = 30  # readings of a tactic in the record from which its absence is named
 Fault = Literal["slow-step", "weak-line-search", "no-tactic"]
 # Settings of the local search that a planted fault makes worse, as far as it has them
-WEAKER = {"armijo": 0.45, "growth": 1.05, "pairs": 1, "radius_growth": 1.05, "first_radius": 0.02, "first_step": 0.02}
+WEAKER = {"armijo": 0.45, "growth": 1.05, "first_step": 0.05, "first_radius": 0.05, "radius_growth": 1.1}
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class Config:
     """Plant a fault first."""
     only: tuple[Literal["calls", "times"], ...] = ("calls", "times")
     """Which half of the measurements."""
+    slices: tuple[str, ...] = ()
+    """Only these suites' slices; none stands for all."""
     record: Path = RECORD
     """The record."""
 
@@ -102,6 +104,8 @@ def weakened(policy: Policy) -> Policy:
     for tactic in policy.tactics:
         known = {field.name for field in fields(tactic)} if tactic.name == "refine" else set()
         tactics.append(replace(tactic, **{name: WEAKER[name] for name in WEAKER.keys() & known}))
+    if tuple(tactics) == policy.tactics:
+        raise ValueError(f"`WEAKER` must name settings of the local search; it has none of {', '.join(WEAKER)}.")
     return replace(policy, tactics=tuple(tactics))
 
 
@@ -110,7 +114,7 @@ def measured(subject: measure.Subject, config: Config, before: Mapping[str, Any]
     found: dict[str, Any] = {"environment": environment()}
     if "calls" in config.only:
         rows, readings = {}, Counter()
-        for name, problems in measure.slices().items():
+        for name, problems in measure.slices(config.slices).items():
             known = {key: row["targets"] for key, row in before.get("slices", {}).get(name, {}).items()}
             chosen = [one for one in problems if not before or one.name in known]
             rows[name], used = measure.run_slice(chosen, subject, known if before else None)
@@ -136,7 +140,8 @@ def compared(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Line]:
         lines += [ratio_line(name, key, before[name][key], value) for key, value in shared(before, now, name)]
     if "slices" in before and "slices" in now:
         lines += slice_lines(before["slices"], now["slices"])
-        lines += list(tactic_lines(before["tactics"], now["tactics"]))
+        whole = before["slices"].keys() <= now["slices"].keys()
+        lines += list(tactic_lines(before["tactics"], now["tactics"])) if whole else []
     return lines
 
 
@@ -174,7 +179,7 @@ def area_line(what: str, pairs: Iterable[tuple[float, float]], errors: float) ->
 
 def floor_line(pairs: Iterable[tuple[float, float]]) -> Line:
     old, new = np.log(np.array(list(pairs))).T
-    short = is_short(new - old, 2.5, LEAST["floor"])
+    short = is_short(new - old, 2.0, LEAST["floor"])
     return Line("calls to a basin's floor, cutest", f"{np.exp(old.mean()):.1f}", f"{np.exp(new.mean()):.1f}", short)
 
 

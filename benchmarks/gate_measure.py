@@ -1,7 +1,6 @@
 """What the gate measures: calls, which repeat exactly, and processor times beside SciPy's in the same run."""
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from shapeopt.bench.suites.base import Objective, SuiteProblem
 from shapeopt.optimizer import Policy
 from shapeopt.solvers import bounds_of, find_solver
 
-SLICES = {"cutest": 16}  # problems of a suite's slice; others have FEW
+SLICES = {"cutest": 32}  # problems of a suite's slice; others have FEW
 FEW = 8
 WIDEST, LONGEST = 30, 1000  # dimensions and calls of a problem that is in a slice
 RIVALS = {True: ("multistart_scaled", "bfgs"), False: ("bobyqa", "bipop_cma")}  # who helps to find a problem's minimum
@@ -60,21 +59,23 @@ class Subject:
         return shapeopt.minimize(fun, x0, policy=self.policy, **options)
 
 
-def slices() -> dict[str, tuple[SuiteProblem, ...]]:
-    """A few dev problems of every suite, and of the protocol `unseen`."""
+def slices(only: Sequence[str] = ()) -> dict[str, tuple[SuiteProblem, ...]]:
+    """A few dev problems of every suite, and of the protocol `unseen`; `only` those that are named, if any are."""
     found = {}
     for name, suite in SUITES.items():
+        if only and name not in only:
+            continue
         fit = [one for one in suite.half("dev") if one.dimension <= WIDEST]
         chosen = quick_problems(fit, SLICES.get(name, FEW))
         found[name] = tuple(replace(one, budget=min(one.budget, LONGEST)) for one in chosen)
-    return found | {"unseen": unseen_problems()}
+    return found | ({"unseen": unseen_problems()} if not only or "unseen" in only else {})
 
 
 def unseen_problems() -> tuple[SuiteProblem, ...]:
-    """Every third cell of `unseen` with up to 20 dimensions, one task of each."""
+    """Every second cell of `unseen` with up to 20 dimensions, one task of each."""
     from shapeopt.bench.protocols import PROTOCOLS
 
-    cells = [cell for cell in PROTOCOLS["unseen"].cells if cell.family.dimension <= 20][::3]
+    cells = [cell for cell in PROTOCOLS["unseen"].cells if cell.family.dimension <= 20][::2]
     return tuple(
         SuiteProblem(cell.name, cell.name, "dev", cell.family.dimension, True, cell.budget, partial(make_unseen, cell))
         for cell in cells
@@ -198,7 +199,7 @@ def _counted(job: Callable[[], Any]) -> int:
 
 
 def batch_rate(repeats: int = 3) -> dict[str, float]:
-    """Calls a second of a compiled batch, as a multiple of basinhopping's."""
+    """Calls a processor second of a compiled batch, as a multiple of basinhopping's."""
     import jax
 
     d, runs, calls = BATCH
@@ -210,6 +211,5 @@ def batch_rate(repeats: int = 3) -> dict[str, float]:
             repeats,
             lambda: run(keys).block_until_ready(),
             lambda: [throughput.hop(throughput.rastrigin, x0, calls) for x0 in starts],
-            clock=time.perf_counter,
         )
     return {f"d={d}": (runs / ours) / (len(starts) / scipy)}

@@ -54,9 +54,13 @@ def read_boards(folder: Path, half: str, method: str = "universal", suites: Sequ
 
 def board(suite: str, half: str, found: dict[str, Runs], method: str) -> Board:
     """`method` on the problems that it has, beside the others."""
-    scores = score(suite, half, found, sorted(found[method]))
+    return board_of(score(suite, half, found, sorted(found[method])), method, audit(found))
+
+
+def board_of(scores: Scores, method: str, objections: str) -> Board:
+    """A board from scores; `objections` is what the audit of the runs said."""
     rival = best_of(scores, [name for name in scores.methods if is_peer(name) and name != method])
-    return Board(scores, method, rival, ratio(scores, method, rival) if rival else None, audit(found))
+    return Board(scores, method, rival, ratio(scores, method, rival) if rival else None, objections)
 
 
 def is_peer(method: str) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..bench.layout import as_printed
 from ..bench.scoreboard import Board
 from ..bench.suite_metrics import TAUS, Scores
 from .style import add_legend, in_rows, looks, panels, save, styled, tidy
@@ -37,8 +38,7 @@ def draw_suites(boards: Sequence[Board], folder: Path) -> list[Path]:
 
 def draw_suite_ecdf(boards: Sequence[Board]) -> Figure:
     """Share of (problem, target) pairs reached within so many calls, one panel a suite."""
-    low, high = f"{TAUS[-1]:.0e}", f"{TAUS[0]:.0e}"
-    label = f"share of targets reached\n({high} to {low} of the way from start to best)"
+    label = f"share of targets reached\n({as_printed(TAUS[0])} to {as_printed(TAUS[-1])} of the start's gap)"
     return _figure(boards, ecdf_curve, "calls", label)
 
 
