@@ -9,7 +9,10 @@ from .fits import FITS
 from .gp import GP
 from .molecules import MOLECULES
 from .nist import NIST
+from .trajectories import TRAJECTORIES
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in (CUTEST, NIST, GP, CLUSTERS, MOLECULES, FITS, BBOB, CLASSIC)}
+SUITES: dict[str, Suite] = {
+    suite.name: suite for suite in (CUTEST, NIST, GP, CLUSTERS, MOLECULES, FITS, TRAJECTORIES, BBOB, CLASSIC)
+}
 
 __all__ = ["DEV", "HALVES", "SUITES", "TEST", "Objective", "Suite", "SuiteProblem"]

@@ -16,7 +16,7 @@ dimensions. `dev` may be looked at and tuned on; `test` is run only to record a 
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,8 +48,8 @@ class Objective:
     minimum: float | None = None
     residuals: Callable[[np.ndarray], np.ndarray] | None = None
     jacobian: Callable[[np.ndarray], np.ndarray] | None = None
-    search_lower: np.ndarray = field(default=None)  # type: ignore[assignment]
-    search_upper: np.ndarray = field(default=None)  # type: ignore[assignment]
+    search_lower: np.ndarray = None  # type: ignore[assignment]
+    search_upper: np.ndarray = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         lower, upper = search_box(self.x0, self.lower, self.upper)

@@ -2,8 +2,8 @@
 
 A group joins problems that are one function with other data, sizes or bounds. Left out are problems of NIST's
 regression sets (the suite `nist` has them), twins of functions of the suite `classic`, problems that are unbounded
-below, concave and indefinite quadratics in wide boxes, some members of large families, and those that sif2jax marks as
-unchecked. No problem is left out, and no size chosen, for how a solver does on it.
+below, concave and indefinite quadratics in wide boxes, some members of large families, a few that are slow to compile,
+and those that sif2jax marks as unchecked. No problem is left out, and no size chosen, for how a solver does on it.
 """
 
 from dataclasses import dataclass

@@ -64,7 +64,7 @@ def embed(smiles: str, seed: int) -> Any:
     from rdkit.Chem import rdDistGeom
 
     molecule = Chem.AddHs(Chem.MolFromSmiles(smiles))
-    parameters = rdDistGeom.ETKDGv3()
+    parameters: Any = rdDistGeom.ETKDGv3()
     parameters.randomSeed = seed
     if rdDistGeom.EmbedMolecule(molecule, parameters):
         raise ValueError(f"`smiles` must be a molecule that RDKit can embed; got {smiles!r}.")
