@@ -95,10 +95,10 @@ class HostRun:
         self._last = (0, 0)
         self._ended = False  # whether a stage ended since readings joined the record
 
-    def _begin(self, i: int) -> Any:
-        """Particle i, with its share of the budget: the first starts at x0, the others anywhere in the box."""
-        q = np.minimum(np.maximum(self.box.inward(self.problem.x0), self._lower), self._upper)
-        if i > 0:
+    def _begin(self, i: int, x: np.ndarray | None = None) -> Any:
+        """Particle i, with its share of the budget: at x; else the first at x0 and the others anywhere in the box."""
+        q = np.minimum(np.maximum(self.box.inward(self.problem.x0 if x is None else x), self._lower), self._upper)
+        if i > 0 and x is None:
             share = np.random.default_rng([_unsigned(self.seed), i]).uniform(size=q.size)
             lower, upper = np.maximum(self._lower, -REACH), np.minimum(self._upper, REACH)
             q = (lower + share * (upper - lower)).astype(q.dtype)
@@ -152,6 +152,8 @@ class HostRun:
     def tell(self, reading: Reading, calls: int) -> None:
         """Take in a reading at `x`, after which `calls` calls are spent in all; moves `x`."""
         value, i = float(reading.value), self._told
+        if not self.calls and not self.values_only:
+            self._fit_scales(reading)
         self.saw(self.x, value if math.isfinite(value) else math.inf, calls)
         self.gradients += not self.values_only
         info = self._step(i, value, reading)
@@ -164,6 +166,15 @@ class HostRun:
         self._told += 1
         if self._told == self.particles:
             self._told, self._points = 0, self._next.copy()
+
+    def _fit_scales(self, reading: Reading) -> None:
+        """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
+        box = self.box.scaled_by(self._points[0].astype(float), np.asarray(reading.gradient, float))
+        if box is not self.box:
+            self.box = box
+            self._lower, self._upper = box.q_lower, box.q_upper
+            self._states = [self._begin(i, x) for i, x in enumerate(self._points)]
+            self._share_basins()
 
     def _step(self, i: int, value: float, reading: Reading) -> tuple[int, int, int, tuple[float, ...], bool]:
         """Tell particle i."""
