@@ -39,7 +39,7 @@ LEAST = {"area": 0.005, "floor": 0.02}  # of a mean area, and of a mean logarith
 USED = 30  # readings of a tactic in the record from which its absence is named
 Fault = Literal["slow-step", "weak-line-search", "no-tactic"]
 # Settings of the local search that a planted fault makes worse, as far as it has them
-WEAKER = {"armijo": 0.45, "growth": 1.05, "first_step": 0.05, "first_radius": 0.05, "radius_growth": 1.1}
+WEAKER = {"armijo": 0.45, "growth": 1.05, "largest_growth": 1.2, "first_radius": 0.03}
 
 
 @dataclass(frozen=True)
