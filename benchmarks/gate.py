@@ -7,8 +7,9 @@
 Calls are the main signal: they repeat exactly on one machine, so that any difference comes from the code. A slice fell
 short if its areas, paired problem by problem with the record's, are lower in the mean by more than 2.5 standard errors
 and by more than 0.005; over all slices 2 standard errors are enough. Calls to a basin's floor are compared by their
-geometric mean in the same way, with 2 standard errors. A tactic that is never used any more is named. Times are multiples of SciPy's in the
-same run, with wide margins; the functions called for one reading repeat exactly, but for other versions of NumPy.
+geometric mean, likewise with 2 standard errors. A tactic that is never used any more is named. Times are multiples of
+SciPy's in the same run, with wide margins; functions called for one reading repeat exactly, but for other versions of
+NumPy.
 """
 
 import json

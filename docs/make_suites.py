@@ -20,12 +20,11 @@ HALVES = {
     "dev": "looked at and tuned on while the policy is designed",
     "test": "run to record a release, never read problem by problem",
 }
-NO_RUNS = (
-    "There are no records of suites yet; `shapeopt bench run nist --out benchmarks/records/suites` makes the first.\n"
-)
-METHOD = """Every suite has two halves, split by data set, molecule or function: `dev` is looked at and tuned on, `test` is run
-only to record a release. A call is a value with its gradient, or a value where the suite has no gradients. The objective
-counts its calls itself, and no run has passed its budget or left the bounds unless the table says so.
+NO_RUNS = "There are no records of suites yet: `shapeopt bench run nist --out benchmarks/records/suites`.\n"
+METHOD = """Every suite has two halves, split by data set, molecule or function: `dev` is looked at and tuned on, and
+`test` is run only to record a release. A call is a value with its gradient, or a value where the suite has no
+gradients. The objective counts its calls itself, and no run has passed its budget or left the bounds unless a note
+says so.
 """
 
 
@@ -65,8 +64,8 @@ def about(name: str) -> str:
     suite = SUITES.get(name.partition("-")[0])
     if suite is None:
         return ""
-    text = suite.about[0].upper() + suite.about[1:]
-    return f"{text}. `shapeopt bench run {name} --out runs` makes the records, `shapeopt bench scoreboard runs` the tables.\n"
+    commands = f"`shapeopt bench run {name} --out runs` makes the records, `shapeopt bench scoreboard runs` the tables."
+    return f"{suite.about[0].upper()}{suite.about[1:]}. {commands}\n"
 
 
 def half_section(one: Board, docs: Path) -> str:

@@ -101,8 +101,8 @@ def summary(fought: Sequence[Contest]) -> str:
 TALLIES = ("wins", "ties", "losses")
 BY_RANKS = ", by ranks"
 TRUSTED = (
-    "Verdicts are the test's. Where it is significant and the interval of the mean includes 0 they say so (by ranks): the "
-    "test is trusted there, as it weighs every task alike, while a few tasks with large differences decide the mean."
+    "Verdicts are the test's. Where it is significant and the interval of the mean includes 0 they say so (by ranks): "
+    "the test is trusted there, as it weighs every task alike while a few tasks with large differences decide the mean."
 )
 
 
@@ -134,8 +134,8 @@ def _how(metric: str, scale: Scale, count: int) -> str:
     floor = f", gaps below {FLOOR:g} counted as that" if scale is Scale.LOG else ""
     return (
         f"Differences are first minus second, so that {good} is good{floor}; their mean over tasks has a bootstrap "
-        f"interval (BCa). p: Wilcoxon's signed-rank test with Holm's correction over all {count} comparisons. {TRUSTED} "
-        "Wins, ties and losses count tasks; numbers that agree to three digits tie."
+        f"interval (BCa). p: Wilcoxon's signed-rank test with Holm's correction over all {count} comparisons. "
+        f"{TRUSTED} Wins, ties and losses count tasks; numbers that agree to three digits tie."
     )
 
 
