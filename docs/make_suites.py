@@ -72,6 +72,8 @@ def half_section(one: Board, docs: Path) -> str:
     """One half: every method, both pictures, and for dev the problems that are lost by most."""
     name, half = one.scores.suite, one.scores.half
     links = []
+    if one.scores.part:
+        return to_markdown(suite_table(one))
     for kind, draw in (("ecdf", draw_suite_ecdf), ("data-profile", draw_suite_data_profile)):
         path = docs / "images" / "results" / f"suite-{name}-{half}-{kind}.png"
         save(draw([one]), path)

@@ -6,9 +6,11 @@ from suite_lines import made
 
 from shapeopt.bench.errors import RecordError
 from shapeopt.bench.scoreboard import board
-from shapeopt.bench.suite_names import SuiteNames
+from shapeopt.bench.suite_methods import default_methods
+from shapeopt.bench.suite_names import SuiteNames, parts_of
 from shapeopt.bench.suite_store import load_boards, merged, save_boards
 from shapeopt.bench.suites import SUITES
+from shapeopt.peers import PEERS
 
 
 def one(half="dev", calls=10):
@@ -57,3 +59,21 @@ def test_a_suite_is_found_at_other_budgets():
     assert "nist-50" in names and not {"nist-0", "none-5", "nist-x"} & {
         n for n in ("nist-0", "none-5", "nist-x") if n in names
     }
+
+
+def test_parts_of_a_suite_are_looked_at_apart():
+    assert {part: len(names) for part, names in parts_of("molecules").items()}.keys() == {"gradients", "values"}
+    assert parts_of("cutest").keys() == {"bounded", "unbounded"} and parts_of("nist") == parts_of("none") == {}
+    whole = one().scores
+    part = whole.only({"q"}, "values")
+    assert part.problems == ("q",) and part.title == "toy, values" and part.hits.shape == (3, 1, 13)
+    np.testing.assert_array_equal(part.areas, whole.areas[:, 1:])
+
+
+def test_the_default_methods_fit_what_a_suite_gives_and_are_installed():
+    for name, suite in SUITES.items():
+        methods = default_methods(suite)
+        assert methods[0] == "universal" and len(methods) > 8 and len(set(methods)) == len(methods)
+        assert set(methods[1:]) <= set(PEERS) and ("least_squares" in methods) is (name == "nist")
+        assert len(default_methods(suite, quick=True)) <= 9
+    assert "bobyqa" in default_methods(SUITES["bbob"]) and "bobyqa" not in default_methods(SUITES["gp"])

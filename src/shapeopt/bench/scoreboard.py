@@ -10,6 +10,7 @@ import numpy as np
 from ..peers import PEERS
 from .layout import MISSING, Entry, Group, Table, number, words
 from .suite_metrics import SOLVED, Ratio, Scores, best_of, ratio, score
+from .suite_names import parts_of
 from .suite_records import Runs, load_suite, suites_in
 
 
@@ -48,8 +49,18 @@ def read_boards(folder: Path, half: str, method: str = "universal", suites: Sequ
         method: the one that is judged.
         suites: only these; none stands for all.
     """
-    found = {name: load_suite(folder, name, half) for name in suites or suites_in(folder, half)}
-    return [board(name, half, runs, method) for name, runs in found.items() if runs.get(method)]
+    boards = []
+    for name in suites or suites_in(folder, half):
+        runs = load_suite(folder, name, half)
+        if runs.get(method):
+            boards.append(board(name, half, runs, method))
+            boards += [board_of(scores, method, "") for scores in _parts(boards[-1].scores)]
+    return boards
+
+
+def _parts(scores: Scores) -> list[Scores]:
+    parts = [scores.only(names, part) for part, names in parts_of(scores.suite).items()]
+    return [one for one in parts if one.problems]
 
 
 def board(suite: str, half: str, found: dict[str, Runs], method: str) -> Board:
@@ -85,7 +96,7 @@ def losses(boards: Iterable[Board], count: int = 10) -> list[Loss]:
     """The problems that the judged method loses by most, over all boards."""
     found = []
     for one in boards:
-        if one.rival is None:
+        if one.rival is None or one.scores.part:
             continue
         areas = one.scores.areas
         ours, theirs = areas[one.scores.row(one.method)], areas[one.scores.row(one.rival)]
@@ -123,8 +134,8 @@ def suite_table(one: Board) -> Table:
     """A row a method, best area first."""
     order = np.argsort(-one.scores.areas.mean(axis=1), kind="stable")
     return Table(
-        name=f"{one.scores.suite}-{one.scores.half}",
-        title=f"Suite {one.scores.suite}, {one.scores.half} half: {len(one.scores.problems)} problems",
+        name=f"{one.scores.suite}-{one.scores.half}{'-' + one.scores.part if one.scores.part else ''}",
+        title=f"Suite {one.scores.title}, {one.scores.half} half: {len(one.scores.problems)} problems",
         columns=("Method", "Area ↑", *(f"Solved to {tau:g} ↑" for tau in SOLVED), "ms a run", "Problems", "Ratio"),
         groups=(Group("", tuple(_suite_row(one, int(i)) for i in order)),),
     )
@@ -140,7 +151,7 @@ HOW = (
 def _overview_row(one: Board) -> tuple[Entry, ...]:
     scores, mine = one.scores, one.scores.row(one.method)
     area = float(scores.areas[mine].mean())
-    head = (Entry(scores.suite), Entry(str(len(scores.problems))), _figure(area))
+    head = (Entry(scores.title), Entry(str(len(scores.problems))), _figure(area))
     if one.rival is None or one.ratio is None:
         rest = words(*[MISSING] * 7)
     else:

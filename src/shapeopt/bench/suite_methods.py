@@ -44,8 +44,10 @@ QUICK = {
 
 
 def default_methods(suite: Suite, quick: bool = False) -> tuple[str, ...]:
-    """The judged policy and the peers for what most of the suite's problems give, as far as they are installed."""
-    gradients = 2 * sum(problem.gradients for problem in suite.problems) >= len(suite.problems)
-    peers = QUICK[gradients] if quick else (WITH_GRADIENTS if gradients else BY_VALUES)
-    wanted = (*peers, *(() if quick else SPECIALISTS.get(suite.name, ())))
-    return (JUDGED, *(name for name in wanted if name in PEERS and available(PEERS[name].package)))
+    """The judged policy and the peers for what the suite's problems give, as far as they are installed."""
+    kinds = sorted({problem.gradients for problem in suite.problems}, reverse=True)
+    table = QUICK if quick else {True: WITH_GRADIENTS, False: BY_VALUES}
+    wanted = [name for gradients in kinds for name in table[gradients]]
+    wanted += [] if quick else SPECIALISTS.get(suite.name.partition("-")[0], ())
+    there = (name for name in dict.fromkeys(wanted) if available(PEERS[name].package))
+    return (JUDGED, *there)

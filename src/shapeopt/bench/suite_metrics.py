@@ -9,8 +9,8 @@ from 1 to N, on which the target is reached: 1 - log(n) / log(N) where it is fir
 is. It is the area under the ECDF of targets over the logarithm of calls (Hansen et al., COCO, 2016).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class Scores:
         hits: (methods, problems, targets): the call by which a target was first reached; inf where it never was.
         wall: seconds a run, nan where a method lacks the problem.
         there: whether there is a run.
+        part: which problems of the half these are, such as those with values alone; "" for all.
     """
 
     suite: str
@@ -44,6 +45,27 @@ class Scores:
     hits: np.ndarray
     wall: np.ndarray
     there: np.ndarray
+    part: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.suite}, {self.part}" if self.part else self.suite
+
+    def only(self, names: Collection[str], part: str) -> "Scores":
+        """The same on some of the problems."""
+        keep = np.array([name in names for name in self.problems], bool)
+        chosen = lambda words: tuple(word for word, kept in zip(words, keep, strict=True) if kept)  # noqa: E731
+        return replace(
+            self,
+            problems=chosen(self.problems),
+            groups=chosen(self.groups),
+            budgets=self.budgets[keep],
+            dimensions=self.dimensions[keep],
+            hits=self.hits[:, keep],
+            wall=self.wall[:, keep],
+            there=self.there[:, keep],
+            part=part,
+        )
 
     @property
     def areas(self) -> np.ndarray:
@@ -139,7 +161,8 @@ def ratio(scores: Scores, method: str, rival: str, seed: int = 0, draws: int = 2
     first, second = sums[:, drawn].sum(axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
         values, value = first / second, float(np.sum(a) / np.sum(b)) if np.sum(b) else np.inf
-    low, high = np.nanquantile(values, [0.025, 0.975]) if np.isfinite(values).any() else (np.nan, np.nan)
+    known = values[~np.isnan(values)]  # infinite where the rival solved nothing: not to be interpolated
+    low, high = np.quantile(known, [0.025, 0.975], method="inverted_cdf") if known.size else (np.nan, np.nan)
     even = np.abs(a - b) <= TIE
     return Ratio(value, float(low), float(high), *(int(np.sum(k)) for k in ((a > b) & ~even, even, (a < b) & ~even)))
 

@@ -30,5 +30,21 @@ class SuiteNames(Mapping[str, Suite]):
         return len(SUITES)
 
 
+def parts_of(name: str) -> dict[str, set[str]]:
+    """Problems of a suite that are looked at apart: with gradients and by values, or else with and without bounds."""
+    problems = SuiteNames()[name].problems if name in SuiteNames() else ()
+    for kind in (lambda one: "gradients" if one.gradients else "values", _bounds):
+        parts: dict[str, set[str]] = {}
+        for problem in problems:
+            parts.setdefault(kind(problem), set()).add(problem.name)
+        if len(parts) > 1:
+            return {part: names for part, names in sorted(parts.items()) if part}
+    return {}
+
+
+def _bounds(problem: SuiteProblem) -> str:
+    return next((tag for tag in problem.tags if tag in ("bounded", "unbounded")), "")
+
+
 def _at(problem: SuiteProblem, budget: int) -> SuiteProblem:
     return replace(problem, budget=budget, budgets=())

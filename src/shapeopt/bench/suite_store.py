@@ -15,7 +15,7 @@ from .suite_metrics import TAUS, Scores
 
 FORMAT = "shapeopt-suite-scores-1"
 MAX_BYTES = 2**28
-WORDS = ("suite", "half", "methods", "problems", "groups")
+WORDS = ("suite", "half", "part", "methods", "problems", "groups")
 KINDS = {"budgets": np.int32, "dimensions": np.int32, "hits": np.int32, "wall": np.float32, "there": np.uint8}
 
 
@@ -55,9 +55,10 @@ def load_boards(path: Path) -> list[Board]:
 
 
 def merged(kept: Sequence[Board], new: Sequence[Board]) -> list[Board]:
-    """All of both, by suite and half; the new one where both have one."""
-    found = {(one.scores.suite, one.scores.half): one for one in (*kept, *new)}
-    return [found[key] for key in sorted(found)]
+    """All of both in the order of their names; the new ones of a suite's half where both have some."""
+    renewed = {(one.scores.suite, one.scores.half) for one in new}
+    found = [one for one in kept if (one.scores.suite, one.scores.half) not in renewed] + list(new)
+    return sorted(found, key=lambda one: (one.scores.suite, one.scores.half, one.scores.part))
 
 
 def _small(scores: Scores, name: str) -> np.ndarray:
@@ -73,6 +74,7 @@ def _board(head: dict, arrays: dict[str, np.ndarray]) -> Board:
     scores = Scores(
         suite=head["suite"],
         half=head["half"],
+        part=head["part"],
         methods=tuple(head["methods"]),
         problems=tuple(head["problems"]),
         groups=tuple(head["groups"]),

@@ -30,6 +30,8 @@ def draw_suites(boards: Sequence[Board], folder: Path) -> list[Path]:
     """
     paths = []
     for one in boards:
+        if one.scores.part:
+            continue
         name = f"{one.scores.suite}-{one.scores.half}"
         paths.append(save(draw_suite_ecdf([one]), folder / f"{name}-ecdf.png"))
         paths.append(save(draw_suite_data_profile([one]), folder / f"{name}-data-profile.png"))
@@ -65,13 +67,13 @@ def _share(hits: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def _figure(boards: Sequence[Board], curve: Curve, xlabel: str, ylabel: str) -> Figure:
-    shown = {one.scores.suite: _shown(one) for one in boards}
+    shown = {one.scores.title: _shown(one) for one in boards}
     with styled():
         styles = looks(dict.fromkeys(method for methods in shown.values() for method in methods))
         figure, grid = panels(in_rows(len(boards)), height=2.2, names=len(styles))
         ends: dict[str, list[float]] = {}
         for axes, one in zip(grid, boards, strict=True):
-            for method in shown[one.scores.suite]:
+            for method in shown[one.scores.title]:
                 x, share = curve(one.scores, one.scores.row(method))
                 axes.step(x, share, where="post", **vars(styles[method]))
                 ends.setdefault(method, []).append(float(share[-1]))
