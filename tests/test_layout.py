@@ -28,7 +28,7 @@ ORDER = (
     ("paper",),
     ("report",),
     ("minimizer", "asktell"),
-    ("adapters",),
+    ("adapters", "solvers"),
     ("nevergrad", "optax", "optuna", "torch"),
     ("cli",),
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..core.lazy import lazy_names
 from .batched import Rows, fetch_round
+from .counting import AbstractReader, FunctionReader
 from .finite_differences import SCHEMES, FiniteDifferences
 from .host import BudgetExhausted, HostOracle, TraceablePair, Untraceable
 from .jax_use import refers_to_jax
@@ -26,11 +27,13 @@ __all__ = [
     "ORACLES",
     "SCHEMES",
     "AbstractOracle",
+    "AbstractReader",
     "AdditiveNoise",
     "BudgetExhausted",
     "CoordinateDifferenceOracle",
     "ExactOracle",
     "FiniteDifferences",
+    "FunctionReader",
     "HostOracle",
     "Journal",
     "JournalError",
