@@ -12,6 +12,8 @@ from .arrays import is_tracer, namespace
 
 REACH = 5.0  # half-width of the box in internal coordinates; the paper's domain is [-5, 5]^d
 
+BAND = 30.0  # sizes of coordinates that differ by less do not say that their units differ
+
 Vector = Any  # (d,), of NumPy or of JAX
 
 
@@ -50,24 +52,25 @@ class Box(NamedTuple):
     def scaled_by(self, x0: np.ndarray, gradient: np.ndarray) -> "Box":
         """The box with the units of coordinates that lack a side set by the start and the first gradient.
 
-        Such a unit is |x0|, at least the smaller of 1 and the largest |x0| where that is not 0. Where the gradient by
-        that unit is above the lower median of all coordinates', the unit is reduced to match it, but not below |x0|,
-        or a millionth where x0 is 0: a parameter of 1e-5 beside one of 500 is then moved in steps of its own size, and
-        a coordinate that happens to start near 0 in those of the others.
+        One unit serves all of them, 1 or the largest |x0| if that is smaller, unless sizes say clearly (by `BAND`) that
+        their units differ: a coordinate that starts further out has |x0|; one whose gradient by its unit is above the
+        lower median of all coordinates' has a unit that matches it, but not below |x0|, or a millionth where x0 is 0.
         """
         open_ = ~(np.isfinite(self.lower) & np.isfinite(self.upper))
         size, slope = np.abs(x0), np.abs(gradient)
         if not open_.any() or not np.all(np.isfinite(slope)):
             return self
-        unit = np.maximum(min(1.0, size.max() or 1.0), size)
-        steep = np.where(open_, slope * unit, slope * self.scale)
+        common = min(1.0, size.max() or 1.0)
+        unit = np.where(open_, np.where(size > BAND * common, size, common), self.scale)
+        steep = slope * unit
         seen = np.sort(steep[steep > 0])
         if not len(seen):
             return self
-        with np.errstate(divide="ignore", over="ignore"):
-            wanted = np.where(steep > 0, unit * (seen[(len(seen) - 1) // 2] / steep), unit)
+        typical = seen[(len(seen) - 1) // 2]
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            wanted = np.where(steep > BAND * typical, unit * (typical / steep), unit)
         least = np.where(size > 0, np.minimum(size, unit), 1e-6 * unit)
-        scale = np.where(open_, np.clip(wanted, least, unit), self.scale).astype(self.scale.dtype)
+        scale = np.where(open_, np.maximum(wanted, least), self.scale).astype(self.scale.dtype)
         return self._replace(scale=scale) if np.all(np.isfinite(1.0 / scale)) else self
 
     @property
