@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shapeopt.ops import HOST
-from shapeopt.ops.device import CHEAP, DEVICE
+from shapeopt.ops.device import CHEAP, DEVICE, LONG
 
 ENGINES = pytest.mark.parametrize("ops", [HOST, DEVICE], ids=["host", "device"])
 
@@ -92,3 +92,37 @@ def test_a_branch_that_no_lane_of_a_batch_takes_is_not_run():
     taken = batch(jnp.asarray([False, True, False]), jnp.zeros(3))
     jax.effects_barrier()
     assert ran and taken.tolist() == [0.0, float(CHEAP + 1), 0.0]
+
+
+def lengthy(x, shared):
+    """More operations than a branch has that is computed for all lanes."""
+    for _ in range(LONG):
+        x = x + shared
+    return x
+
+
+@pytest.mark.parametrize("shape", [(1,), (5,), (40,), (6, 7)], ids=str)
+def test_lanes_that_take_a_long_branch_are_gathered_and_the_others_stay(shape):
+    drawn = np.random.default_rng(0)
+    x, flags = drawn.integers(-9, 9, (*shape, 3)).astype(float), drawn.uniform(size=shape) < 0.4
+    run = lambda flag, x: DEVICE.when(flag, lambda held: (lengthy(held[0], x), held[1]), (x, x))  # noqa: E731
+    for _ in shape:
+        run = jax.vmap(run)
+    changed, kept = jax.jit(run)(flags, x)
+    np.testing.assert_array_equal(changed, np.where(flags[..., None], (LONG + 1) * x, x))
+    np.testing.assert_array_equal(kept, x)
+
+
+@pytest.mark.parametrize("shape", [(1,), (5,), (40,), (6, 7)], ids=str)
+def test_a_loop_that_few_lanes_go_on_with_counts_the_rounds_of_each(shape):
+    rounds = np.random.default_rng(1).poisson(1.0, shape)
+
+    def count(wanted):
+        turn = lambda held: (held[0] + 1, held[1] - 1, held[2] + wanted)  # noqa: E731
+        return DEVICE.loop(lambda held: held[1] > 0, turn, (DEVICE.whole(0), wanted, wanted), rarely_again=True)
+
+    for _ in shape:
+        count = jax.vmap(count)
+    done, _, total = jax.jit(count)(rounds.astype(np.int32))
+    np.testing.assert_array_equal(done, rounds)
+    np.testing.assert_array_equal(total, rounds * (1 + rounds))
