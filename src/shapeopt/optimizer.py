@@ -246,7 +246,7 @@ class Optimizer:
 
         again = lambda held: (held[-1] == 0) | ((held[0] != 0) & (held[-1] < MOST_ROUNDS))  # noqa: E731
         held = (cause, stage, (state.q, state.p, state.line), cause, ops.whole(0))
-        _, stage, moved, first, _ = ops.loop(again, once, held, rarely_again=True)
+        _, stage, moved, first, _ = ops.loop(again, once, held)
         return stage, moved, first
 
     def _host_rounds(

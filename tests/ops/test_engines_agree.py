@@ -111,18 +111,3 @@ def test_lanes_that_take_a_long_branch_are_gathered_and_the_others_stay(shape):
     changed, kept = jax.jit(run)(flags, x)
     np.testing.assert_array_equal(changed, np.where(flags[..., None], (LONG + 1) * x, x))
     np.testing.assert_array_equal(kept, x)
-
-
-@pytest.mark.parametrize("shape", [(1,), (5,), (40,), (6, 7)], ids=str)
-def test_a_loop_that_few_lanes_go_on_with_counts_the_rounds_of_each(shape):
-    rounds = np.random.default_rng(1).poisson(1.0, shape)
-
-    def count(wanted):
-        turn = lambda held: (held[0] + 1, held[1] - 1, held[2] + wanted)  # noqa: E731
-        return DEVICE.loop(lambda held: held[1] > 0, turn, (DEVICE.whole(0), wanted, wanted), rarely_again=True)
-
-    for _ in shape:
-        count = jax.vmap(count)
-    done, _, total = jax.jit(count)(rounds.astype(np.int32))
-    np.testing.assert_array_equal(done, rounds)
-    np.testing.assert_array_equal(total, rounds * (1 + rounds))

@@ -1,8 +1,8 @@
 """Traced operations on JAX arrays: the same methods as `Host`, recorded once and compiled by XLA.
 
 A branch that no lane of a batch takes is not run: `dispatch` and `when` are loops of at most one round, since a
-conditional under `vmap` would compute both branches at every step. A long branch runs on the lanes that take it: they are
-gathered, an eighth of the batch at a time. None of them can be differentiated backwards.
+conditional under `vmap` would compute both branches at every step. A long branch runs on the lanes that take it: they
+are gathered, an eighth of the batch at a time. None of them can be differentiated backwards.
 """
 
 from collections.abc import Callable
@@ -45,11 +45,9 @@ class Device:
         return _once(flag, change, old)
 
     @staticmethod
-    def loop(test: Callable[[Any], Any], body: Callable[[Any], Any], x: Any, *, rarely_again: bool = False) -> Any:
+    def loop(test: Callable[[Any], Any], body: Callable[[Any], Any], x: Any) -> Any:
         traced = _Body(body, x)
         again = lambda carried: test(traced.whole(carried))  # noqa: E731
-        if rarely_again:
-            return traced.whole(_looped(traced, again)(traced.consts, traced.start))
         turn = lambda carried: traced(traced.consts, carried)  # noqa: E731
         return traced.whole(lax.while_loop(again, turn, traced.start))
 
@@ -204,27 +202,6 @@ def _gathered(body: "_Body") -> Any:
     return run
 
 
-def _looped(body: "_Body", again: Callable[[list[Any]], Any]) -> Any:
-    """(consts, start) -> end of a loop; a batch has its first round on all lanes, and gathers those that go on."""
-
-    @jax.custom_batching.custom_vmap
-    def run(consts: list[Any], start: list[Any]) -> list[Any]:
-        return lax.while_loop(again, lambda carried: body(consts, carried), start)
-
-    @run.def_vmap
-    def run_batch(size: int, batched: list[Any], consts: list[Any], start: list[Any]) -> tuple[Any, Any]:
-        first, *leaves = _all_lanes(size, [True, *batched[1]], [jnp.ones(size, bool), *start])
-        first = first & jax.vmap(again)(leaves)
-        new = jax.vmap(body, in_axes=(_axes(batched[0]), 0))(consts, leaves)
-        leaves = [_select_lanes(first, one, before) for one, before in zip(new, leaves, strict=True)]
-        few = _few_lanes(body, size, batched[0], consts)
-        some = lambda leaves: few(jax.vmap(again)(leaves), leaves)[1]  # noqa: E731
-        end = lax.while_loop(lambda leaves: jax.vmap(again)(leaves).any(), some, leaves)
-        return end, [True] * len(end)
-
-    return run
-
-
 def _few_lanes(body: "_Body", size: int, batched: list[bool], consts: list[Any]) -> Any:
     """(flags, leaves) -> (lanes, leaves) after the body has worked on the first lanes of those with a flag."""
     few = -(-size // SHARE)
@@ -238,7 +215,7 @@ def _few_lanes(body: "_Body", size: int, batched: list[bool], consts: list[Any])
         own = [leaf[taken] if mine else leaf for mine, leaf in zip(batched, consts, strict=True)]
         new = turn(own, [leaf[taken] for leaf in leaves])
         pairs = zip(leaves, new, strict=True)
-        return lanes, [leaf.at[lanes].set(row, mode="drop", unique_indices=True) for leaf, row in pairs]
+        return lanes, [leaf.at[lanes].set(row, mode="drop") for leaf, row in pairs]
 
     return run
 
@@ -247,10 +224,6 @@ def _all_lanes(size: int, batched: list[bool], leaves: list[Any]) -> list[Any]:
     """Leaves of which each lane has its own."""
     pairs = zip(batched, leaves, strict=True)
     return [leaf if own else jnp.broadcast_to(leaf, (size, *jnp.shape(leaf))) for own, leaf in pairs]
-
-
-def _select_lanes(flags: Any, a: Any, b: Any) -> Any:
-    return _select(flags.reshape(-1, *[1] * (a.ndim - 1)), a, b)
 
 
 def _axes(batched: list[bool]) -> list[int | None]:

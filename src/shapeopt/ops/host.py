@@ -5,8 +5,7 @@
     where(flags, a, b)             the same by entry of arrays
     cond(flag, f, g)               f() or g(); only one of them is called here, both by a batch: for cheap branches
     when(flag, change, old)        change(old) or old; a batch calls it where a lane needs it: for rare, long branches
-    loop(test, body, x)            while test(x): x = body(x); `rarely_again`: few lanes of a batch have a second round,
-                                   and `test` looks only at what the body changes
+    loop(test, body, x)            while test(x): x = body(x)
     repeat(n, body, x)             x = body(i, x) for i in 0 .. n - 1
     dispatch(i, work, memories, common)
                                    (memory, common) = work(i)(memory, common) for the i-th memory alone
@@ -55,7 +54,7 @@ class Host:
         return change(old) if flag else old
 
     @staticmethod
-    def loop(test: Callable[[Any], Any], body: Callable[[Any], Any], x: Any, *, rarely_again: bool = False) -> Any:
+    def loop(test: Callable[[Any], Any], body: Callable[[Any], Any], x: Any) -> Any:
         while test(x):
             x = body(x)
         return x
