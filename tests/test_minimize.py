@@ -318,3 +318,15 @@ def test_particles_share_budget_and_memory_and_a_jax_objective_makes_the_same_ru
     assert sum(minimum.visits for minimum in stepped.minima) > 5 and stepped.fun < 3.0
     with pytest.raises(ValueError, match="num_starts"):
         shapeopt.minimize(fun, START, num_starts=0)
+
+
+@pytest.mark.parametrize("jac", [True, None])
+def test_points_keep_single_precision_to_the_end_of_a_run(jac):
+    seen = []
+
+    def fun(x):
+        seen.append(x.dtype)
+        return (float(x @ x), 2 * x) if jac else float(x @ x)
+
+    result = shapeopt.minimize(fun, np.ones(4, np.float32), bounds=(-5, 5), budget=60, jac=jac)
+    assert set(seen) == {np.dtype(np.float32)} == {result.x.dtype, result.trace.x.dtype}

@@ -6,6 +6,7 @@ from many_objectives import FUNCTIONS, in_numpy
 from optimizer_runs import run_on_device, run_on_host
 
 CALLS = 100
+NEIGHBOURS = 12  # runs whose starts differ from x0 by one ulp in each coordinate
 MARGIN = 0.9  # of the calls after which neighbours part: the device rounds differently at every step, not at the first
 
 
@@ -18,7 +19,8 @@ def together(one, other, tolerance):
 
 def expected(host, fun, x0):
     """Calls over which the device must make the same run: all, or those before runs from neighbours of x0 part."""
-    neighbours = [np.nextafter(x0, side) for side in (9.0, -9.0, 9.0 * (-1.0) ** np.arange(x0.size))]
+    sides = 9.0 * np.random.default_rng(0).choice([-1.0, 1.0], (NEIGHBOURS, x0.size))
+    neighbours = [np.nextafter(x0, side) for side in sides]
     reached = np.min([together(host, run_on_host(fun, x, CALLS), 1e-7) for x in neighbours], axis=0)
     return np.where(reached < CALLS, MARGIN * reached, CALLS).astype(int)
 
@@ -30,7 +32,7 @@ def test_host_and_device_decide_alike_and_read_the_same_values(function, d):
     fun, x0 = in_numpy(function), np.random.default_rng(len(function.__name__)).uniform(-5.0, 5.0, d)
     host = run_on_host(fun, x0, CALLS)
     wanted, reached = expected(host, fun, x0), together(host, run_on_device(fun, x0, CALLS), 1e-6)
-    assert wanted[0] >= 40 and wanted[1] >= 10, "too sensitive to say anything"
+    assert wanted[0] >= 20 and wanted[1] >= 10, "too sensitive to say anything"
     assert np.all(reached >= wanted)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shapeopt.ops import HOST
-from shapeopt.ops.device import CHEAP, DEVICE
+from shapeopt.ops.device import CHEAP, DEVICE, LONG
 
 ENGINES = pytest.mark.parametrize("ops", [HOST, DEVICE], ids=["host", "device"])
 
@@ -92,3 +92,22 @@ def test_a_branch_that_no_lane_of_a_batch_takes_is_not_run():
     taken = batch(jnp.asarray([False, True, False]), jnp.zeros(3))
     jax.effects_barrier()
     assert ran and taken.tolist() == [0.0, float(CHEAP + 1), 0.0]
+
+
+def lengthy(x, shared):
+    """More operations than a branch has that is computed for all lanes."""
+    for _ in range(LONG):
+        x = x + shared
+    return x
+
+
+@pytest.mark.parametrize("shape", [(1,), (5,), (40,), (6, 7)], ids=str)
+def test_lanes_that_take_a_long_branch_are_gathered_and_the_others_stay(shape):
+    drawn = np.random.default_rng(0)
+    x, flags = drawn.integers(-9, 9, (*shape, 3)).astype(float), drawn.uniform(size=shape) < 0.4
+    run = lambda flag, x: DEVICE.when(flag, lambda held: (lengthy(held[0], x), held[1]), (x, x))  # noqa: E731
+    for _ in shape:
+        run = jax.vmap(run)
+    changed, kept = jax.jit(run)(flags, x)
+    np.testing.assert_array_equal(changed, np.where(flags[..., None], (LONG + 1) * x, x))
+    np.testing.assert_array_equal(kept, x)

@@ -189,7 +189,7 @@ class HostRun:
                 state = self.optimizer.tell(HOST, self._states[i], value, force, int(reading.cost))
                 info = state.info
             self._states[i] = state
-            self._next[i] = self._ask(i)
+            self._next[i] = self._ask(i).astype(self._points.dtype, copy=False)
         return int(info.tactic), int(info.phase), int(info.cause), info.ledger, bool(info.cut)
 
     def read_batch(self, pair: Callable[[Any], tuple[Any, Any]]) -> None:

@@ -1,18 +1,20 @@
 """Traced operations on JAX arrays: the same methods as `Host`, recorded once and compiled by XLA.
 
 A branch that no lane of a batch takes is not run: `dispatch` and `when` are loops of at most one round, since a
-conditional under `vmap` would compute both branches at every step. They can't be differentiated backwards.
+conditional under `vmap` would compute both branches at every step. A long branch runs on the lanes that take it: they
+are gathered, an eighth of the batch at a time. None of them can be differentiated backwards.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.extend.core
 import jax.numpy as jnp
 from jax import lax
 
 CHEAP = 24  # operations up to which a branch is computed for all lanes rather than gated
+LONG = 400  # operations from which on the lanes of a batch that need a branch are gathered,
+SHARE = 8  # so many parts of a batch one after the other
 SMALL_TABLE = 8192  # numbers up to which rewriting a table under a mask is cheaper than placing one row in it
 
 
@@ -46,7 +48,8 @@ class Device:
     def loop(test: Callable[[Any], Any], body: Callable[[Any], Any], x: Any) -> Any:
         traced = _Body(body, x)
         again = lambda carried: test(traced.whole(carried))  # noqa: E731
-        return traced.whole(lax.while_loop(again, traced, traced.start))
+        turn = lambda carried: traced(traced.consts, carried)  # noqa: E731
+        return traced.whole(lax.while_loop(again, turn, traced.start))
 
     @staticmethod
     def repeat(n: int, body: Callable[[Any, Any], Any], x: Any) -> Any:
@@ -164,10 +167,67 @@ def _once(flag: Any, change: Callable[[Any], Any], old: Any) -> Any:
     body = _Body(change, old)
     if body.size <= CHEAP:  # quicker computed than asked for
         return body.whole(
-            [_select(flag, new, before) for new, before in zip(body(body.start), body.start, strict=True)]
+            [_select(flag, new, before) for new, before in zip(body(body.consts, body.start), body.start, strict=True)]
         )
-    once = lambda carry: (jnp.zeros_like(carry[0]), body(carry[1]))  # noqa: E731
-    return body.whole(lax.while_loop(lambda carry: carry[0], once, (jnp.asarray(flag), body.start))[1])
+    if body.size < LONG:
+        return body.whole(_gated(body, jnp.asarray(flag), body.consts, body.start))
+    return body.whole(_gathered(body)(jnp.asarray(flag), body.consts, body.start))
+
+
+def _gated(body: "_Body", flag: Any, consts: list[Any], start: list[Any]) -> list[Any]:
+    """A loop of at most one round; in a batch it works on all lanes, if any asks for it."""
+    once = lambda carry: (jnp.zeros_like(carry[0]), body(consts, carry[1]))  # noqa: E731
+    return lax.while_loop(lambda carry: carry[0], once, (flag, start))[1]
+
+
+def _gathered(body: "_Body") -> Any:
+    """(flag, consts, start) -> end of a gated body; a batch gathers the lanes that ask for it."""
+
+    @jax.custom_batching.custom_vmap
+    def run(flag: Any, consts: list[Any], start: list[Any]) -> list[Any]:
+        return _gated(body, flag, consts, start)
+
+    @run.def_vmap
+    def run_batch(size: int, batched: list[Any], flag: Any, consts: list[Any], start: list[Any]) -> tuple[Any, Any]:
+        flags, *leaves = _all_lanes(size, [batched[0], *batched[2]], [flag, *start])
+        few = _few_lanes(body, size, batched[1], consts)
+
+        def some(held: tuple[Any, list[Any]]) -> tuple[Any, list[Any]]:
+            lanes, leaves = few(*held)
+            return held[0].at[lanes].set(False, mode="drop"), leaves
+
+        end = lax.while_loop(lambda held: held[0].any(), some, (flags, leaves))[1]
+        return end, [True] * len(end)
+
+    return run
+
+
+def _few_lanes(body: "_Body", size: int, batched: list[bool], consts: list[Any]) -> Any:
+    """(flags, leaves) -> (lanes, leaves) after the body has worked on the first lanes of those with a flag."""
+    few = -(-size // SHARE)
+    turn = jax.vmap(body, in_axes=(_axes(batched), 0))
+
+    def run(flags: Any, leaves: list[Any]) -> tuple[Any, list[Any]]:
+        ranks = jnp.cumsum(flags.astype(jnp.int32))
+        wanted = 1 + jnp.arange(few, dtype=jnp.int32)
+        lanes = jnp.searchsorted(ranks, wanted, method="compare_all").astype(jnp.int32)  # `size` where there is none
+        taken = jnp.minimum(lanes, size - 1)
+        own = [leaf[taken] if mine else leaf for mine, leaf in zip(batched, consts, strict=True)]
+        new = turn(own, [leaf[taken] for leaf in leaves])
+        pairs = zip(leaves, new, strict=True)
+        return lanes, [leaf.at[lanes].set(row, mode="drop") for leaf, row in pairs]
+
+    return run
+
+
+def _all_lanes(size: int, batched: list[bool], leaves: list[Any]) -> list[Any]:
+    """Leaves of which each lane has its own."""
+    pairs = zip(batched, leaves, strict=True)
+    return [leaf if own else jnp.broadcast_to(leaf, (size, *jnp.shape(leaf))) for own, leaf in pairs]
+
+
+def _axes(batched: list[bool]) -> list[int | None]:
+    return [0 if own else None for own in batched]
 
 
 class _Body:
@@ -186,7 +246,11 @@ class _Body:
         self._changed = [
             i for i, (before, after) in enumerate(zip(inputs, outputs, strict=True)) if before is not after
         ]
-        self._leaves, self._jaxpr, self._run = leaves, closed.jaxpr, jax.extend.core.jaxpr_as_fun(closed)
+        read = {id(var) for equation in closed.jaxpr.eqns for var in equation.invars} | {id(var) for var in outputs}
+        changed = set(self._changed)
+        self._fixed = [i for i, var in enumerate(inputs) if i not in changed and id(var) in read]
+        self._leaves, self._jaxpr, self._outside = leaves, closed.jaxpr, len(closed.consts)
+        self.consts = [*closed.consts, *(leaves[i] for i in self._fixed)]
 
     @property
     def size(self) -> int:
@@ -197,19 +261,20 @@ class _Body:
     def start(self) -> list[Any]:
         return [self._leaves[i] for i in self._changed]
 
-    def __call__(self, carried: list[Any]) -> list[Any]:
-        new = self._run(*self._merged(carried))
+    def __call__(self, consts: list[Any], carried: list[Any]) -> list[Any]:
+        """What the body changes; `consts` are what it reads and does not change."""
+        leaves: list[Any] = [0] * len(self._leaves)  # what is not read
+        for i, leaf in zip((*self._fixed, *self._changed), (*consts[self._outside :], *carried), strict=True):
+            leaves[i] = leaf
+        new = jax.core.eval_jaxpr(self._jaxpr, consts[: self._outside], *leaves)
         return [new[i] for i in self._changed]
 
     def whole(self, carried: list[Any]) -> Any:
         """The structure that the body works on, from what is carried."""
-        return jax.tree.unflatten(self._treedef, self._merged(carried))
-
-    def _merged(self, carried: list[Any]) -> list[Any]:
         leaves = list(self._leaves)
         for i, leaf in zip(self._changed, carried, strict=True):
             leaves[i] = leaf
-        return leaves
+        return jax.tree.unflatten(self._treedef, leaves)
 
 
 def _count(jaxpr: Any) -> int:
