@@ -48,12 +48,12 @@ class Box(NamedTuple):
         return Box(*(side.astype(lower.dtype) for side in (lower, upper, centre, half / REACH)))
 
     def scaled_by(self, x0: np.ndarray, gradient: np.ndarray) -> "Box":
-        """The box with the scales of coordinates that lack a side set by the start and the first gradient, in NumPy arrays.
+        """The box with the units of coordinates that lack a side set by the start and the first gradient.
 
-        A unit of such a coordinate is |x0|, at least the smaller of 1 and the largest |x0| where that is not 0. Where its
-        gradient by that unit is above the lower median of all coordinates', the unit is reduced to match it, but not below
-        |x0|, or a millionth where x0 is 0: a parameter of 1e-5 beside one of 500 is then moved in steps of its own size,
-        and a coordinate that happens to start near 0 in those of the others.
+        Such a unit is |x0|, at least the smaller of 1 and the largest |x0| where that is not 0. Where the gradient by
+        that unit is above the lower median of all coordinates', the unit is reduced to match it, but not below |x0|,
+        or a millionth where x0 is 0: a parameter of 1e-5 beside one of 500 is then moved in steps of its own size, and
+        a coordinate that happens to start near 0 in those of the others.
         """
         open_ = ~(np.isfinite(self.lower) & np.isfinite(self.upper))
         size, slope = np.abs(x0), np.abs(gradient)

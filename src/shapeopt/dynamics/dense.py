@@ -1,7 +1,7 @@
 """A dense secant model of the inverse Hessian, and the step that it makes inside a radius and a box.
 
-Two matrices race. H is BFGS with self-scaling (Oren and Luenberger 1974; only downwards, as Al-Baali 1998): where the model
-has too much curvature along a step, all of it is scaled down before the pair is taken in,
+Two matrices race. H is BFGS with self-scaling (Oren and Luenberger 1974; only downwards, as Al-Baali 1998): where the
+model has too much curvature along a step, all of it is scaled down before the pair is taken in,
 
     H <- H / tau,   tau = min(1, s.y / s.B s),   H+ = (I - rho s y^T) H (I - rho y s^T) + rho s s^T,   rho = 1 / s.y
 
@@ -18,7 +18,7 @@ Departs from the paper: there M is diagonal.
 
 from typing import Any, NamedTuple
 
-PASSES = 4  # times that coordinates which would leave the box are fixed on its side
+PASSES = 6  # changes of the set of coordinates that are fixed on a side
 SOUND = 1e-8  # least |u.y| of an SR1 update, as a share of |u||y| (Nocedal and Wright, section 6.2)
 ERROR_FLOOR = 1e-9
 
@@ -43,8 +43,16 @@ class Dense(NamedTuple):
         zero = ops.real(0.0, self.H.dtype)
         return Dense(H, H, zero, zero, ops.whole(0))
 
+    def is_blank(self, ops: Any) -> Any:
+        """Whether no pair was taken in yet."""
+        return self.pairs == 0
+
+    def stretched(self, ops: Any, factor: float) -> "Dense":
+        """With all curvature divided by the factor."""
+        return self._replace(H=factor * self.H, K=factor * self.K)
+
     def add(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any, curvature: Any) -> "Dense":
-        """With the pair (s, y), s.y > 0; `curvature` is s.B s where H made the step, else 0. The first pair sets the scale."""
+        """With the pair (s, y), s.y > 0, whose first sets the scale; `curvature`: s.B s where H made the step."""
         dtype = self.H.dtype
         first = self.pairs == 0
         H, K = ops.cond(first, lambda: (self.reset(ops, sy / yy).H,) * 2, lambda: (self.H, self.K))
@@ -78,7 +86,8 @@ class Way(NamedTuple):
 
 def dense_way(ops: Any, A: Any, g: Any, low: Any, high: Any, held: Any, radius: Any) -> Way:
     """The model's step from a place where coordinates may move by `low` to `high`; `held` ones are pressed against a
-    bound and stay. Coordinates that would leave the box are fixed on its side, and the others are solved for again,
+    bound at first. Coordinates that would leave the box are fixed on its side, those that the model pushes inwards from
+    a side are released (a primal-dual active set), and the others are solved for again,
 
         B s + g = 0 on free coordinates, s = b on fixed ones:   s = -A (g + l),  A_cc l_c = -(b + A g)_c
 
@@ -87,20 +96,24 @@ def dense_way(ops: Any, A: Any, g: Any, low: Any, high: Any, held: Any, radius: 
     xp, Ag = ops.xp, ops.times(A, g)
     eye = xp.eye(A.shape[0], dtype=A.dtype)
 
-    def solved(held: Any, b: Any) -> tuple[Any, Any]:
-        block = ops.where(held[:, None] & held, A, eye)
-        multipliers = ops.solve(block, ops.where(held, -(b + Ag), 0.0))
-        return ops.where(held, b, -(Ag + ops.times(A, multipliers))), multipliers
+    def solved(fixed: Any, b: Any) -> tuple[Any, Any]:
+        block = ops.where(fixed[:, None] & fixed, A, eye)
+        multipliers = ops.solve(block, ops.where(fixed, -(b + Ag), 0.0))
+        return ops.where(fixed, b, -(Ag + ops.times(A, multipliers))), multipliers
 
     def again(carry: tuple) -> tuple:
-        held, b, _, _, _, _, number = carry
-        s, multipliers = ops.cond(held.any(), lambda: solved(held, b), lambda: (-Ag, xp.zeros_like(g)))
+        side, b, _, _, _, _, number = carry
+        fixed = side != 0
+        s, multipliers = ops.cond(fixed.any(), lambda: solved(fixed, b), lambda: (-Ag, xp.zeros_like(g)))
         short, share = shortened(ops, s, radius)
-        over = ((short > high) | (short < low)) & xp.logical_not(held)
-        sides = ops.where(over, xp.minimum(xp.maximum(s, low), high), b)
-        return held | over, sides, short, multipliers, share, ops.flag(over.any()), number + 1
+        over = xp.sign(xp.maximum(short - high, 0.0) + xp.minimum(short - low, 0.0))
+        inward = fixed & (side * multipliers < 0)
+        sides = ops.where(fixed, ops.where(inward, 0.0, side), over)
+        b = ops.where(fixed, b, xp.minimum(xp.maximum(s, low), high))
+        return sides, b, short, multipliers, share, ops.flag((sides != side).any()), number + 1
 
-    start = (held, xp.zeros_like(g), g, g, ops.real(1.0, g.dtype), ops.flag(True), ops.whole(0))
+    zero = xp.zeros_like(g)
+    start = (ops.where(held, -xp.sign(g), 0.0), zero, zero, zero, ops.real(1.0, g.dtype), ops.flag(True), ops.whole(0))
     ended = ops.loop(lambda carry: carry[5] & (carry[6] < PASSES), again, start)
     s = xp.minimum(xp.maximum(ended[2], low), high)
     return Way(s, -ended[4] * (g + ended[3]), ops.dot(g, s))

@@ -33,6 +33,14 @@ class Limited(NamedTuple):
         """No pairs; W may stay, since without R_inverse it has no effect. `gamma` is handed to `solve`, not kept."""
         return Limited(self.W, ops.xp.zeros_like(self.R_inverse), self.YY, self.slot)
 
+    def is_blank(self, ops: Any) -> Any:
+        """Whether no pair was taken in yet."""
+        return ops.no(self.R_inverse.any())
+
+    def stretched(self, ops: Any, factor: float) -> "Limited":
+        """The pairs stay as they are: the scale gamma is the caller's."""
+        return self
+
     def add(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any = None, curvature: Any = None) -> "Limited":
         """With the pair (s, y), s.y > 0, in place of the oldest one; `yy` and `curvature` are for dense models."""
         slot, capacity = self.slot, self.YY.shape[0]

@@ -131,7 +131,19 @@ def _descend(ops: Any, plant: Plant, way: Any, board: Board, kinetic: Any) -> St
     zero, slope = ops.real(0.0, way.dtype), ops.dot(plant.g, way)
     clipping = ops.dot(plant.g, q_new - plant.q) - slope
     after = -0.5 * slope
-    line = Line(-kinetic, zero, zero, clipping, zero, after - clipping, kinetic, after, plant.f, ops.flag(False), ops.flag(False))
+    line = Line(
+        -kinetic,
+        zero,
+        zero,
+        clipping,
+        zero,
+        after - clipping,
+        kinetic,
+        after,
+        plant.f,
+        ops.flag(False),
+        ops.flag(False),
+    )
     return Stepped(q_new, -H_STEP * plant.g, line)
 
 

@@ -83,7 +83,7 @@ class HostRun:
         self._states: list[Any] = [self._begin(i) for i in range(self.particles)]
         self._share_basins()
         self._points = np.array([self._ask(i) for i in range(self.particles)])
-        self._told, self._next = 0, self._points.copy()
+        self._told, self._next = 0, list(self._points)
         names = [(tactic.name, tactic.phases) for tactic in self.optimizer.tactics]
         self._modes = np.array([int(tactic.mode) for tactic in self.optimizer.tactics])
         self.log = EventLog(self._points.copy(), _writes, lambda x: x, problem.layout.restore, names)
@@ -152,20 +152,22 @@ class HostRun:
     def tell(self, reading: Reading, calls: int) -> None:
         """Take in a reading at `x`, after which `calls` calls are spent in all; moves `x`."""
         value, i = float(reading.value), self._told
-        if not self.calls and not self.values_only:
+        if not self.gradients and not self.values_only:
             self._fit_scales(reading)
-        self.saw(self.x, value if math.isfinite(value) else math.inf, calls)
+        if value < self.best and value > -math.inf:
+            self.best, self.best_x = value, self._points[i].copy()
+        self.calls = max(self.calls, calls)
         self.gradients += not self.values_only
         info = self._step(i, value, reading)
         self._rows.append(Row(value, self.best, self.calls, *info))
         self._last, self._ended = info[:2], self._ended or info[2] > 0
         if self.keeps_points:
-            self._places.append(self._next[i].copy())
+            self._places.append(self._next[i])
             if self.judges_gradients:
-                self._forces.append(np.reshape(reading.gradient, -1))
+                self._forces.append(np.asarray(reading.gradient).reshape(-1))
         self._told += 1
         if self._told == self.particles:
-            self._told, self._points = 0, self._next.copy()
+            self._told, self._points = 0, np.array(self._next)
 
     def _fit_scales(self, reading: Reading) -> None:
         """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
@@ -213,7 +215,7 @@ class HostRun:
             self._places += list(places)
         self._last, self._ended = (codes[-1][0], codes[-1][1]), True
         self._points = places[-self.particles :].copy()
-        self._next = self._points.copy()
+        self._next = list(self._points)
         self._join(batch.ends)
 
     def _join(self, states: list[State]) -> None:

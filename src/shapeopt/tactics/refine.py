@@ -2,17 +2,19 @@
 
 One reading a trial, each made from the incumbent (q, f, g) by the step of a secant model inside a radius and the box:
 
-    s = -A g on free coordinates, |s| <= radius        A: the model's inverse Hessian (dynamics/dense.py, dynamics/inverse.py)
-    r = (f - f(q + s)) / (-(g.s + s.B s / 2))          decrease, as a share of what the model predicts
+    s = -A g on free coordinates, |s| <= radius      A: the model's inverse Hessian (dynamics/dense.py, inverse.py)
+    r = (f - f(q + s)) / (-(g.s + s.B s / 2))        decrease, as a share of what the model predicts
 
 The trial becomes the incumbent if r > 1e-4. The radius shrinks to the minimum of the cubic through both ends where
-r < 1/4, and grows to where the slope's secant vanishes, at most tenfold, where r > 3/4 and it was in the way. Trials that are
-rejected teach curvature too, unless they are far from what was predicted. A model that predicts no decrease is replaced by
-its scale before the basin counts as converged. These are overdamped steps with M = h^2 B: the refine limit.
+r < 1/4, and grows to where the slope's secant vanishes, at most tenfold, where r > 3/4 and it was in the way. Trials
+that are rejected teach curvature too, unless they are far from what was predicted. A model that predicts no decrease
+is replaced by its scale before the basin counts as converged. These are overdamped steps with M = h^2 B: the refine
+limit.
 
-    converged   no decrease is predicted that could be seen, by the model or by its scale alone; or next to none of what the
-                last steps gained, or of the spread between basins. The best basin is resumed before the run ends.
-    stall       the radius is too short, or noise drowns the force
+    converged   no decrease is predicted that could be seen, by the model or by its scale alone; or the last step
+                gained, and the next one predicts, next to none of what the steps before it gained, or of the spread
+                between basins. The best basin is resumed before the run ends.
+    stall       the radius is too short; or trials are rejected in a row and values do not fit forces, as in noise
     revisit     f fits, twice in a row, the quadratic whose bottom is the base
     hopeless    even several times the predicted decrease would not reach the base
 
@@ -29,7 +31,7 @@ from ..core.codes import Cause, Mode
 from ..dynamics.dense import Dense, Way, dense_way, shortened
 from ..dynamics.inverse import Limited
 from ..dynamics.move import Move, Stepped
-from .base import AbstractTactic, Step, bid, eps_of, goes_on
+from .base import AbstractTactic, Step, eps_of, goes_on
 
 INF = float("inf")
 NONE = int(Cause.NONE)
@@ -57,6 +59,8 @@ class RefineMemory(NamedTuple):
     by_H: Any  # whether BFGS made it
     predicted: Any  # decrease that the trial predicts
     accepted: Any  # was the last trial accepted
+    rejections: Any  # trials rejected since one was
+    fell: Any  # decrease of the last accepted trial
     gained: Any  # decrease of the last steps: the largest one, forgotten by and by
     age: Any  # readings in this basin
     start: Any  # value where the basin was entered
@@ -75,21 +79,24 @@ class Refine(AbstractTactic):
     far: float = 1.0  # a trial that rises by more than this multiple of the predicted decrease teaches nothing
     growth: float = 2.5  # of the radius at the least,
     largest_growth: float = 10.0  # and at the most
+    stretch: float = 4.0  # of the model where a step met no curvature; More and Thuente's extrapolation limit
     first_radius: float = 0.3  # first step of a basin per root coordinate, where the box is 10 wide
-    shortest: float = 1e-15  # a radius this short, per root coordinate, has failed
+    shortest: float = 1e-13  # a radius this short, per root coordinate, has failed
+    tries: int = 5  # trials rejected in a row after which noise is suspected,
+    suspicious: float = 0.2  # if values and forces do not fit by this, and noise is not known to be absent
     curvature_floor: float = 1e-10  # a pair counts if s.y exceeds this share of |s||y|
     least_change: float = 100.0  # units in the last place of a force: a smaller change is round-off
+    least_predicted: float = 0.1  # share of the slope: sides of the box may turn a step against the model
     well: float = -2.0  # logarithm of the relative error below which SR1 may be used,
     clearly: float = 1.0  # if it is lower than BFGS's by this
     tolerance: float = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is left,
     tolerance_gained: float = 1e-8  # and as a share of what the last steps gained
     forgetting: float = 0.7  # of that gain, by reading
-    standstill: float = 1e-9  # step per root coordinate at which a basin is left whatever the spread
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
     patience: int = 3  # readings before that prediction is trusted
     same_basin: float = 0.03  # agreement of f with the quadratic that has its bottom at the base
     reserve: float = 0.1  # share of the run that may be kept to resume the best basin
-    dense: int = 128  # dimensions up to which the model is a matrix
+    dense: int = 200  # dimensions up to which the model is a matrix
     pairs: int = 24  # of the limited-memory model beyond
 
     name: ClassVar[str] = "refine"
@@ -113,6 +120,8 @@ class Refine(AbstractTactic):
             by_H=no,
             predicted=infinite,
             accepted=no,
+            rejections=ops.whole(0),
+            fell=infinite,
             gained=zero,
             age=ops.whole(0),
             start=infinite,
@@ -146,6 +155,8 @@ class Refine(AbstractTactic):
         return memory._replace(
             now=Descent(q, f, g, memory.now.inverse.reset(ops, gamma), gamma, radius),
             accepted=ops.flag(True),
+            rejections=ops.whole(0),
+            fell=ops.real(INF, q.dtype),
             gained=ops.real(0.0, q.dtype),
             age=ops.whole(0),
             start=f,
@@ -156,12 +167,12 @@ class Refine(AbstractTactic):
         )
 
     def _resumed(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> RefineMemory:
-        """Go on with the basin that was interrupted, from the base where none was entered yet; or finish the best one."""
+        """Go on with the basin that was interrupted (with the base, where none was entered), or with the best one."""
         base = plant._replace(q=board.base, f=board.base_f, g=board.base_g)
         paused = ops.cond(memory.now.f < INF, lambda: memory, lambda: self._entered(ops, memory, base))
         finished = memory._replace(now=memory.best, start=memory.best.f, origin=memory.best.q, age=ops.whole(0))
         memory = ops.pick(board.interrupted, paused, finished)
-        return memory._replace(accepted=ops.flag(False))
+        return memory._replace(accepted=ops.flag(False), rejections=ops.whole(0))
 
     def evidence(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> Evidence:
         now = memory.now
@@ -211,25 +222,36 @@ class Refine(AbstractTactic):
         sound = ops.pick(curved, sy, 1.0)
         inverse, gamma = ops.cond(
             curved,
-            lambda: (now.inverse.add(ops, s, y, sound, ops.pick(curved, yy, 1.0), curvature), sound / ops.pick(curved, yy, 1.0)),
+            lambda: (
+                now.inverse.add(ops, s, y, sound, ops.pick(curved, yy, 1.0), curvature),
+                sound / ops.pick(curved, yy, 1.0),
+            ),
             lambda: (now.inverse, now.gamma),
         )
-        straight = accepted & changed & ops.no(sy > 0)
-        radius = ops.pick(straight | (accepted & ops.no(changed)), ops.max(radius, self.growth * now.radius), radius)
+        straight = accepted & ops.no(changed & (sy > 0)) & inverse.is_blank(ops)  # no curvature yet: a longer step
+        inverse, gamma, radius = ops.cond(
+            straight,
+            lambda: (
+                inverse.stretched(ops, self.stretch),
+                self.stretch * gamma,
+                ops.max(radius, self.stretch * now.radius),
+            ),
+            lambda: (inverse, gamma, radius),
+        )
         work = ops.sqrt(ss * steepest / (2.0 * s.shape[0]))
         error = abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
         q, f, g = ops.pick(accepted, (plant.q, plant.f, plant.g), (now.q, now.f, now.g))
         return memory._replace(
             now=Descent(q, f, g, inverse, gamma, radius),
             accepted=ops.flag(accepted),
+            rejections=ops.pick(accepted, ops.whole(0), memory.rejections + 1),
+            fell=ops.pick(accepted, fall, memory.fell),
             gained=ops.max(self.forgetting * memory.gained, ops.pick(accepted, fall, 0.0)),
             mismatch=0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0),
             same=ops.pick(accepted, self._like_base(ops, memory.same, board, plant), memory.same),
         )
 
-    def _radius(
-        self, ops: Any, radius: Any, length: Any, share: Any, fall: Any, slope: Any, slope_end: Any
-    ) -> Any:
+    def _radius(self, ops: Any, radius: Any, length: Any, share: Any, fall: Any, slope: Any, slope_end: Any) -> Any:
         """The radius after a trial of this length."""
         shrunk = length * ops.min(ops.max(cubic_minimum(ops, slope, -fall, slope_end), 0.1), 0.5)
         bends = (slope_end > slope) & (slope_end < 0)
@@ -253,9 +275,9 @@ class Refine(AbstractTactic):
         low, high = board.lower - now.q, board.upper - now.q
         held = self._held(ops, board, now)
         way, by_H = self._way(ops, now, low, high, held)
-        predicted = -way.slope - 0.5 * ops.dot(way.s, way.Bs)
+        predicted = ops.max(-way.slope - 0.5 * ops.dot(way.s, way.Bs), -self.least_predicted * way.slope)
         unseen = resolution(eps_of(now.q.dtype), now.f)
-        flat = ops.no(ops.max(predicted, -0.1 * way.slope) > unseen)
+        flat = ops.no(predicted > unseen)
         way, predicted, inverse, radius = ops.cond(
             flat,
             lambda: self._plain(ops, now, low, high, held),
@@ -277,12 +299,13 @@ class Refine(AbstractTactic):
         if isinstance(now.inverse, Limited):
             return self._limited_way(ops, now, low, high, held), ops.flag(False)
         model = now.inverse
-        by_K = model.prefers_K(self.well, self.clearly) & ops.no(held.any())
-        by_K = by_K & (ops.dot(now.g, ops.times(model.K, now.g)) > 0)
-        A = ops.pick(by_K, model.K, model.H)
-        way = dense_way(ops, A, now.g, low, high, held, now.radius)
-        plain = lambda: self._steepest(ops, now, low, high, held)  # noqa: E731
-        return ops.cond(way.slope < 0, lambda: way, plain), ops.no(by_K)
+        way = dense_way(ops, model.H, now.g, low, high, held, now.radius)
+        way = ops.cond(way.slope < 0, lambda: way, lambda: self._steepest(ops, now, low, high, held))
+        s, share = shortened(ops, -ops.times(model.K, now.g), now.radius)
+        other = Way(s, -share * now.g, ops.dot(now.g, s))
+        inside = ops.no(held.any() | ((s < low) | (s > high)).any())
+        by_K = model.prefers_K(self.well, self.clearly) & (other.slope < 0) & inside
+        return ops.pick(by_K, other, way), ops.no(by_K)
 
     def _limited_way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> Way:
         """The same by limited memory: coordinates that would leave the box stop on its side."""
@@ -314,9 +337,10 @@ class Refine(AbstractTactic):
         unseen = resolution(eps, now.f)
         nothing = memory.predicted <= unseen
         enough = ops.max(self.tolerance * board.spread, self.tolerance_gained * memory.gained)
-        little = (memory.age > 0) & (memory.predicted <= enough)
-        converged = nothing | little | (length <= max(self.standstill, 8.0 * eps) * root)
-        failed = ops.no(memory.accepted) & ((now.radius <= self.shortest * root) | nothing)
+        little = (memory.age > 0) & (length < 0.9 * now.radius) & (ops.max(memory.predicted, memory.fell) <= enough)
+        converged = nothing | little | (length <= 8.0 * eps * root)
+        drowned = (memory.rejections >= self.tries) & (memory.mismatch > self.suspicious) & (board.noise_std != 0)
+        failed = ops.no(memory.accepted) & ((now.radius <= self.shortest * root) | nothing | drowned)
         revisit = (board.escapes > 0) & (now.f + unseen >= board.base_f) & (memory.same >= 2)
         reachable = now.f - self.hope * memory.predicted
         hopeless = (memory.age >= self.patience) & (reachable > board.base_f)
