@@ -4,8 +4,8 @@
     python3 dev.py demo [args]      set up, then run the demonstration
     python3 dev.py test [args]      set up, then check formatting, lint, types and tests; args go to pytest, but --all,
                                     which includes the tests that take long
-    python3 dev.py gate [args]      set up, then measure what was met once and compare it with its record;
-                                    args go to benchmarks/gate.py, such as --renew
+    python3 dev.py gate [args]      set up, then measure what was met once and compare it with the stored record; args
+                                    go to benchmarks/gate.py, such as --renew
     python3 dev.py docs [args]      set up, add what requirements-docs.lock pins, then build the site; args go to Sphinx
     python3 dev.py lock [args]      make both locks again; args (such as --upgrade) go to uv
 

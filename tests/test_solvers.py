@@ -70,6 +70,6 @@ def test_the_policy_is_run_as_a_user_runs_it(kind):
 
 def test_peers_say_what_they_cannot_do():
     wide, narrow = problem("bowl", 30), problem("bowl", 2)
-    assert find_solver("tpe").lacks(wide, make("bowl", 30)) == "not run beyond 20 dimensions"
+    assert find_solver("tpe").lacks(wide, make("bowl", 30)) == "not run beyond 10 dimensions"
     assert find_solver("least_squares").lacks(narrow, make("ripples", 2)) == "needs residuals"
     assert find_solver("least_squares").lacks(narrow, make("bowl", 2)) == ""

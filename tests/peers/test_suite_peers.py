@@ -32,6 +32,10 @@ def test_scaled_coordinates_have_the_box_and_the_gradient_in_one_unit():
     np.testing.assert_allclose(gradient, expected[1] * np.array([1e3, 1e-3]))
     scaled.value(np.full(2, 5.0))
     assert reader.outside == 0, "round-off does not leave the box"
+    later = ScaledReader(reader, *BOX)
+    assert (later.calls, later.asked, later.readings) == (2, 2, 0)
+    later.value(np.zeros(2))
+    assert (later.calls, later.asked, later.readings) == (3, 3, 1) and later.best_value == valley(np.zeros(2))[0]
 
 
 @pytest.mark.parametrize("name", [name for name in PEERS if name.endswith("_scaled")])
@@ -91,7 +95,9 @@ def test_the_specialist_counts_residuals_with_their_jacobian_as_one_call():
     assert PEERS["least_squares"].specialist and not PEERS["bfgs"].specialist
 
 
-@pytest.mark.parametrize("name", ["bfgs", "multistart", "multistart_scaled", "nelder_mead", "cobyqa", "bobyqa", "cma"])
+@pytest.mark.parametrize(
+    "name", ["bfgs", "multistart", "multistart_scaled", "nelder_mead", "cobyqa_scaled", "bobyqa", "cma"]
+)
 def test_a_method_s_own_count_is_the_counter_s(name):
     if not available(PEERS[name].package):
         pytest.skip(f"{PEERS[name].package} is not installed")

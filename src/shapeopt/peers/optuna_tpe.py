@@ -21,7 +21,7 @@ class OptunaTpe(AbstractPeer):
     package: ClassVar[str] = "optuna"
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.READS
-    largest: ClassVar[int] = 20
+    largest: ClassVar[int] = 10
 
     def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         optuna = load(self.package)

@@ -92,7 +92,7 @@ class Cobyqa(AbstractPeer):
     final_radius: float = 1e-8  # SciPy's 1e-6
     package: ClassVar[str] = "scipy"
     uses_gradients: ClassVar[bool] = False
-    start: ClassVar[Start] = Start.READS
+    start: ClassVar[Start] = Start.CENTRES  # a start that is nearer to a bound than the radius is moved
 
     def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         options = {

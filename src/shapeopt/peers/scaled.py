@@ -49,11 +49,12 @@ class ScaledReader(AbstractReader):
     """A reader in scaled coordinates; the reader behind it counts, keeps to the bounds and stops."""
 
     def __init__(self, reader: AbstractReader, lower: np.ndarray, upper: np.ndarray) -> None:
-        self._reader = reader
+        self._reader, self._before = reader, reader.readings
         self._middle, self._unit = (lower + upper) / 2, (upper - lower) / (2 * HALF)
         super().__init__(
             self.scale(reader.lower), self.scale(reader.upper), reader.budget, reader.cost, reader.value_cost
         )
+        self._take_over()
 
     def scale(self, x: np.ndarray) -> np.ndarray:
         return (x - self._middle) / self._unit
@@ -82,15 +83,13 @@ class ScaledReader(AbstractReader):
         return np.where(inside, np.clip(x, self._reader.lower, self._reader.upper), x)
 
     def _follow(self, u: Any) -> None:
-        """Take over what the reader behind has counted."""
+        """Take over what the reader behind has counted and read; values of differences stand for the point itself."""
+        self._take_over()
+        missing = self._reader.readings - self._before - self.readings
+        for value in self._reader.values[len(self._reader.values) - missing :]:
+            self._keep(np.array(u, np.float64), float(value))
+
+    def _take_over(self) -> None:
         behind = self._reader
-        self.calls, self.asked, self.exhausted, self.outside = (
-            behind.calls,
-            behind.asked,
-            behind.exhausted,
-            behind.outside,
-        )
-        if behind.readings > self.readings:
-            missing = behind.readings - self.readings
-            for value in behind.values[-missing:]:
-                self._keep(np.array(u, np.float64), float(value))
+        self.calls, self.asked, self.outside = behind.calls, behind.asked, behind.outside
+        self.exhausted = behind.exhausted
