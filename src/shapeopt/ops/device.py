@@ -97,6 +97,10 @@ class Device:
         return jnp.sqrt(jnp.maximum(x, 0.0))
 
     @staticmethod
+    def exp(x: Any) -> Any:
+        return jnp.exp(x)
+
+    @staticmethod
     def log(x: Any) -> Any:
         return jnp.log(x)
 

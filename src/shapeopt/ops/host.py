@@ -99,6 +99,10 @@ class Host:
         return math.sqrt(x) if x > 0 else 0.0
 
     @staticmethod
+    def exp(x: Any) -> float:
+        return math.exp(x) if x < 700.0 else math.inf
+
+    @staticmethod
     def log(x: Any) -> float:
         return math.log(x) if x > 0 else -math.inf
 

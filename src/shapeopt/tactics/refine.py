@@ -16,7 +16,8 @@ limit.
                 between basins. The best basin is resumed before the run ends.
     stall       the radius is too short; or trials are rejected in a row and values do not fit forces, as in noise
     revisit     f fits, twice in a row, the quadratic whose bottom is the base
-    hopeless    even several times the predicted decrease would not reach the base
+    hopeless    the chance to fall below the base, by what descents of this run and of others still fell, is smaller
+                than half of that of a new basin
 
 Departs from the paper: M is not diagonal; hopeless and revisit are not in it.
 """
@@ -35,6 +36,8 @@ from .base import AbstractTactic, Step, eps_of, goes_on
 
 INF = float("inf")
 NONE = int(Cause.NONE)
+LEAST_R = 1e-3
+MEAN_DEVIATION = 1.386  # of a logistic distribution, in its scale: 2 log 2
 CAUSES = tuple(map(int, (Cause.HOPELESS, Cause.REVISIT, Cause.STALL, Cause.CONVERGED, Cause.NONFINITE)))
 
 
@@ -47,6 +50,17 @@ class Descent(NamedTuple):
     inverse: Any  # Dense or Limited
     gamma: Any  # scale of the inverse Hessian along the last step
     radius: Any  # longest step
+
+
+class Prospect(NamedTuple):
+    """What the descents of this run say of R, the decrease that was still to come as a multiple of the larger of the
+    last decrease and the next predicted one: the mean and the scale of log R, and over how many descents."""
+
+    mean: Any
+    scale: Any
+    count: Any
+    f: Any  # of the descent under way, when it was `patience` readings old: its value,
+    next: Any  # and what R is a multiple of
 
 
 class RefineMemory(NamedTuple):
@@ -67,6 +81,7 @@ class RefineMemory(NamedTuple):
     origin: Any  # that place
     mismatch: Any  # how far changes of f are from the work of the force: 0 for a smooth f without noise
     same: Any  # accepted trials in a row that looked like the base's own basin
+    prospect: Prospect
 
 
 @dataclass(frozen=True)
@@ -92,8 +107,13 @@ class Refine(AbstractTactic):
     tolerance: float = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is left,
     tolerance_gained: float = 1e-8  # and as a share of what the last steps gained
     forgetting: float = 0.7  # of that gain, by reading
-    hope: float = 4.0  # multiple of the predicted decrease that is believed possible
-    patience: int = 3  # readings before that prediction is trusted
+    patience: int = 3  # readings before a basin may be called hopeless
+    prior_mean: float = (
+        0.9  # of log R, and its scale: quartiles of R of 2.5 and 10, and 75 in one of ten, as descents on
+    )
+    prior_scale: float = 1.4  # the dev halves of five suites have it,
+    prior_count: float = 2.0  # with the weight of so many descents of the run
+    chance: float = 0.5  # of the chance of a new basin, below which a basin is hopeless
     same_basin: float = 0.03  # agreement of f with the quadratic that has its bottom at the base
     reserve: float = 0.1  # share of the run that may be kept to resume the best basin
     dense: int = 200  # dimensions up to which the model is a matrix
@@ -128,6 +148,9 @@ class Refine(AbstractTactic):
             origin=zeros(),
             mismatch=zero,
             same=ops.whole(0),
+            prospect=Prospect(
+                *(ops.real(x, dtype) for x in (self.prior_mean, self.prior_scale, self.prior_count)), infinite, zero
+            ),
         )
 
     # ---------------------------------------------------------------------------------------------- stages
@@ -342,19 +365,52 @@ class Refine(AbstractTactic):
         drowned = (memory.rejections >= self.tries) & (memory.mismatch > self.suspicious) & (board.noise_std != 0)
         failed = ops.no(memory.accepted) & ((now.radius <= self.shortest * root) | nothing | drowned)
         revisit = (board.escapes > 0) & (now.f + unseen >= board.base_f) & (memory.same >= 2)
-        reachable = now.f - self.hope * memory.predicted
-        hopeless = (memory.age >= self.patience) & (reachable > board.base_f)
+        hopeless = (memory.age >= self.patience) & (now.f - self._reach(ops, memory, board) > board.base_f)
         flags = (hopeless, revisit, failed | is_noisy(ops, board), memory.accepted & converged, ops.no(now.f < INF))
         cause = NONE
         for flag, code in zip(flags, CAUSES, strict=True):  # the last that holds is the one
             cause = ops.pick(flag, code, cause)
         return ops.whole(cause)
 
+    def _reach(self, ops: Any, memory: RefineMemory, board: Board) -> Any:
+        """The decrease that is exceeded with a chance of a part of 1 / (n + 2), that of a new basin to be the best after
+        n + 1, if log R is logistic."""
+        mean, scale, *_ = memory.prospect
+        odds = (board.escapes + 2.0) / self.chance - 1.0
+        return ops.exp(mean + scale * ops.log(odds)) * _next(ops, memory)
+
+    def _learned(self, ops: Any, memory: RefineMemory, cause: Any) -> Prospect:
+        """R of a descent is noted when it is `patience` readings old, and known when it has converged."""
+        known = memory.prospect
+        came = ops.max(known.f - memory.now.f, 0.0)
+        R = ops.log(ops.over(came, known.next) + LEAST_R)
+        count = known.count + 1.0
+        told = (cause == int(Cause.CONVERGED)) & (known.f < INF)
+        mean = known.mean + (R - known.mean) / count
+        scale = known.scale + (abs(R - known.mean) / MEAN_DEVIATION - known.scale) / count
+        now = memory.age == self.patience
+        return Prospect(
+            ops.pick(told, mean, known.mean),
+            ops.pick(told, scale, known.scale),
+            ops.pick(told, count, known.count),
+            ops.pick(now, memory.now.f, ops.pick(memory.age < self.patience, INF, known.f)),
+            ops.pick(now, _next(ops, memory), known.next),
+        )
+
     def _kept(self, ops: Any, memory: RefineMemory, board: Board, cause: Any, unseen: Any) -> RefineMemory:
         """The best basin, kept to be resumed, as a descent that is not above the base ends."""
         best = (cause != NONE) & (memory.now.f <= board.base_f) & (memory.now.f < INF)
         unfinished = ops.pick(best, ops.flag(memory.predicted > unseen), memory.unfinished)
-        return memory._replace(best=ops.pick(best, memory.now, memory.best), unfinished=ops.flag(unfinished))
+        return memory._replace(
+            best=ops.pick(best, memory.now, memory.best),
+            unfinished=ops.flag(unfinished),
+            prospect=self._learned(ops, memory, cause),
+        )
+
+
+def _next(ops: Any, memory: RefineMemory) -> Any:
+    """The larger of the last decrease and the predicted one."""
+    return ops.max(memory.predicted, ops.pick(memory.fell < INF, memory.fell, 0.0))
 
 
 def cubic_minimum(ops: Any, slope: Any, rise: Any, slope_end: Any) -> Any:
