@@ -35,11 +35,14 @@ from .core.box import REACH
 from .core.codes import Cause, Mode
 from .dynamics.move import Line, close, no_line, step
 from .memory.basins import SAME_BASIN, no_basins, write_basin
+from .ops import HOST
 from .ops.random import to_normal, uniform
 from .planner import FixedOrder
 from .tactics import (
     AbstractTactic,
+    Explore,
     Hop,
+    Interpolate,
     NoiseCheck,
     PairModel,
     Refine,
@@ -63,7 +66,9 @@ TACTICS: tuple[AbstractTactic, ...] = (
     SeparableSum(),
     TurnedAxes(),
     Sample(),
+    Explore(),
     Settle(),
+    Interpolate(),
     Refine(),
     Hop(),
 )
@@ -135,7 +140,6 @@ class Optimizer:
     def __init__(self, policy: Policy, spec: Spec, noise_std: float = UNKNOWN, allowance: float | None = None) -> None:
         self.policy, self.spec, self.noise_std, self.allowance = policy, spec, noise_std, allowance
         self.tactics: tuple[AbstractTactic, ...] = (Start(), *policy.tactics)
-        self._sampling = next((i for i, t in enumerate(self.tactics) if isinstance(t, Sample)), None)
         self._interruptible = tuple(t.interruptible for t in self.tactics)
         self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
         self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches)
@@ -145,6 +149,12 @@ class Optimizer:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(tactic.name for tactic in self.tactics)
+
+    @property
+    def opens_by_value(self) -> bool:
+        """Whether a basin is opened from a value, so that no force is read for it."""
+        spec = self.spec
+        return spec.values_only and any(t.opens_by_value and t.blank(HOST, spec) is not None for t in self.tactics)
 
     # ------------------------------------------------------------------------------------------------ init
 
@@ -167,6 +177,8 @@ class Optimizer:
             base_f=real(INF),
             base_g=xp.zeros(d, dtype),
             fresh=no,
+            entry=q,
+            entry_f=real(INF),
             interrupted=no,
             scored=no,
             stages=whole,
@@ -179,6 +191,7 @@ class Optimizer:
             mismatch=zero,
             predicted=zero,
             noise_std=real(self.noise_std),
+            value_precision=real(UNKNOWN),
             structure=ops.whole(UNTESTED),
             small_basins=no,
             reach=real(REACH),
@@ -189,11 +202,6 @@ class Optimizer:
         )
         memories = tuple(tactic.blank(ops, spec) for tactic in self.tactics)
         active, phase = whole, whole
-        sampler = self._sampling
-        if spec.values_only and sampler is not None and memories[sampler] is not None:
-            opened = self.tactics[sampler].opens(ops, spec, q, budget)  # type: ignore[attr-defined]
-            memories = (*memories[:sampler], opened, *memories[sampler + 1 :])
-            active = ops.whole(sampler)
         ledger = (zero,) * 7
         info = Info(active, phase, whole, ledger, no)
         line = no_line(ops, dtype)
@@ -358,13 +366,13 @@ class Optimizer:
         unit = board.unit if self.spec.values_only else ops.pick(active == 0, spent, board.unit)
         left = (board.budget - spent) / unit
         readings = ops.pick(active == 0, board.budget / unit, board.readings)
-        if self.spec.values_only and self._sampling is not None:  # the run proper begins after the opening
-            readings = ops.pick((active == self._sampling) & ops.no(board.base_f < INF), left, readings)
         return board._replace(
             base=ops.pick(rebase, evidence.q, board.base),
             base_f=ops.pick(rebase, evidence.f, board.base_f),
             base_g=ops.pick(rebase, evidence.g, board.base_g),
             fresh=ops.flag(evidence.fresh),
+            entry=ops.pick(evidence.fresh, evidence.q, board.entry),
+            entry_f=ops.pick(evidence.fresh, evidence.f, board.entry_f),
             interrupted=ops.flag(ops.pick(news, paused, board.interrupted | started)),
             scored=ops.flag(scored),
             descent=ops.pick(news, evidence.descent, board.descent),
@@ -372,6 +380,7 @@ class Optimizer:
             mismatch=ops.pick(news, evidence.mismatch, board.mismatch),
             predicted=ops.pick(news, evidence.predicted, board.predicted),
             noise_std=ops.pick(evidence.noise_std >= 0, evidence.noise_std, board.noise_std),
+            value_precision=ops.pick(evidence.value_precision >= 0, evidence.value_precision, board.value_precision),
             structure=structure,
             unit=unit,
             readings=readings,

@@ -32,6 +32,7 @@ class ValueReadings:
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
+        self._by_value = optimizer.opens_by_value
 
     def init(self, ops: Any, inner: State) -> ValueState:
         dtype = self.optimizer.spec.dtype
@@ -62,10 +63,11 @@ class ValueReadings:
     def _wants_force(self, ops: Any, inner: State) -> Any:
         tactics, memories = self.optimizer.tactics, inner.memories
         if not ops.traced:
-            return tactics[inner.active].wants_force(ops, memories[inner.active])
+            tactic = tactics[inner.active]
+            return (tactic.uses_force or not self._by_value) and tactic.wants_force(ops, memories[inner.active])
         wanted = ops.flag(False)
         for i, (tactic, memory) in enumerate(zip(tactics, memories, strict=True)):
-            if memory is not None:
+            if memory is not None and (tactic.uses_force or not self._by_value):
                 wanted = wanted | ((inner.active == i) & tactic.wants_force(ops, memory))
         return wanted
 
