@@ -40,7 +40,9 @@ class AbstractTactic(abc.ABC):
     interruptible: ClassVar[bool] = False  # whether another tactic's `wake` or urgency may end its stage
     uneven: ClassVar[bool] = False  # whether some of its steps take so long that a batch should not wait for them
     opens_by_value: ClassVar[bool] = False  # whether it opens basins, and needs no force for that
-    uses_force: ClassVar[bool] = True  # whether it uses a force itself, not only the tactic that opens a basin where it ends
+    uses_force: ClassVar[bool] = (
+        True  # whether it uses a force itself, not only the tactic that opens a basin where it ends
+    )
     watches: ClassVar[bool] = False  # whether `watch` sees every reading of the run
 
     @abc.abstractmethod

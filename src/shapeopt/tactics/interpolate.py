@@ -71,10 +71,11 @@ class Interpolate(AbstractTactic):
     reopened: float = 5.0  # radius after a contraction
     poor: float = 0.1  # share of the predicted decrease below which a trial failed (Powell),
     good: float = 0.7  # and above which the radius grows
-    keep: float = 2.0  # points beyond so many radii make room for new ones
+    keep: float = 4.0  # points beyond so many radii make room for new ones
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
     idle_share: float = 1e-9  # of all that a stage has gained, below which a contraction brought nothing;
     idle_most: int = 2  # so many in a row end the stage
+    coarse: float = 0.02  # extent of the region, where the box is 10 wide, above which it always goes on
     standstill: float = 1e-9  # extent of the region, where the box is 10 wide, at which a basin is done
     most_points: int = 150  # unless 2 d + 1 are more
     most: int = 64  # dimensions
@@ -322,7 +323,8 @@ class Interpolate(AbstractTactic):
         tau = self.shrink * xp.minimum(soft, self.limit)
         gained, all_gained = memory.last_f - f, memory.start - f
         unseen = ops.max(resolution(eps_of(best.dtype), f), memory.precision)
-        idle = gained <= ops.max(self.idle_share * all_gained, unseen)
+        small = abs(memory.axes).max() <= self.coarse
+        idle = small & (gained <= ops.max(self.idle_share * all_gained, unseen))
         return memory._replace(
             model=quadratic.turned(ops, model, (V * tau) @ V.T, (V / tau) @ V.T),
             centre=memory.centre + ops.times(memory.axes, best),
