@@ -32,9 +32,10 @@ from . import quadratic_model as quadratic
 from .base import AbstractTactic, Step, bid, ends, eps_of, goes_on
 from .quadratic_model import Quadratic
 from .trust_region import in_box
-from .value_precision import printed_precision
+from .value_precision import Printed, taken_in, unit, unread
 
 INF = float("inf")
+TINY = 1e-30
 SPREAD, STEP, REPAIR = range(3)
 UNDECIDED, MOVES, OVER = range(3)
 
@@ -57,7 +58,7 @@ class InterpolateMemory(NamedTuple):
     last_f: Any  # lowest value at the last contraction
     start: Any  # value where the basin was entered
     origin: Any  # that place
-    precision: Any  # of values; 0 where they look exact
+    printed: Printed  # digits of all values so far
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Interpolate(AbstractTactic):
     reopened: float = 5.0  # radius after a contraction
     poor: float = 0.1  # share of the predicted decrease below which a trial failed (Powell),
     good: float = 0.7  # and above which the radius grows
+    blur: float = 1.0  # points whose values are rounded to more than so many predicted decreases do so, too
     keep: float = 4.0  # points beyond so many radii make room for new ones
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
     idle_share: float = 1e-9  # of all that a stage has gained, below which a contraction brought nothing;
@@ -91,7 +93,7 @@ class Interpolate(AbstractTactic):
         if not spec.values_only or d > self.most:
             return None
         room = max(2 * d + 1, min((d + 1) * (d + 2) // 2, self.most_points))
-        zeros, zero = (lambda: xp.zeros(d, dtype)), ops.real(0.0, dtype)
+        zeros = lambda: xp.zeros(d, dtype)  # noqa: E731
         return InterpolateMemory(
             phase=ops.whole(SPREAD),
             model=quadratic.blank(ops, room, d, dtype),
@@ -108,7 +110,7 @@ class Interpolate(AbstractTactic):
             last_f=ops.real(INF, dtype),
             start=ops.real(INF, dtype),
             origin=zeros(),
-            precision=zero,
+            printed=unread(ops, dtype),
         )
 
     def offer(self, ops: Any, memory: InterpolateMemory, board: Board) -> Offer:
@@ -139,13 +141,13 @@ class Interpolate(AbstractTactic):
             last_f=f,
             start=f,
             origin=q + 0.0,
-            precision=ops.max(board.value_precision, 0.0),
         )
 
     # ---------------------------------------------------------------------------------------------- a reading
 
     def observe(self, ops: Any, memory: InterpolateMemory, board: Board, plant: Plant) -> tuple[InterpolateMemory, Any]:
         f = ops.cond(plant.finite, lambda: plant.f, lambda: self._wall(ops, memory.model))
+        memory = memory._replace(printed=taken_in(ops, memory.printed, plant.f, plant.q.dtype))
         if not ops.traced:
             take = (self._spread, self._step, self._repair)[memory.phase]
             return take(ops, memory, f), goes_on(ops)
@@ -206,12 +208,19 @@ class Interpolate(AbstractTactic):
         determinants = quadratic.replacement_determinants(ops, model, memory.trial)
         centre = ops.pick(lower, memory.trial, model.points[model.best])
         away = quadratic.distances(ops, model, centre)
+        blurred = unit(ops, memory.printed, model.values) / ops.max(self.blur * memory.predicted, TINY)
         weights = xp.sqrt(determinants) * xp.maximum(1.0, (away / ops.max(memory.radius, 1.0)) ** 2) ** 2
+        weights = weights * xp.maximum(1.0, blurred)
         rows = xp.arange(model.room, dtype=xp.int32)
         protected = (rows == model.best) & ops.no(lower)
         row = ops.whole(ops.where(protected | ops.xp.logical_not(weights > 0), -1.0, weights).argmax())
-        near = away[row] <= self.keep * ops.max(memory.radius, length)
+        near = (away[row] <= self.keep * ops.max(memory.radius, length)) & (blurred[row] <= 1.0)
         return ops.whole(ops.pick((model.count < model.room) & near, model.count, row))
+
+    def _unit(self, ops: Any, memory: InterpolateMemory) -> Any:
+        """The unit of the last digit of the lowest value."""
+        best = memory.model.best
+        return unit(ops, memory.printed, memory.model.values)[best]
 
     # ------------------------------------------------------------------------------------------- the next one
 
@@ -291,7 +300,7 @@ class Interpolate(AbstractTactic):
         lower, upper = self._sides(ops, memory, board)
         way = in_box(ops, model.g, model.H, memory.axes, lower, upper, memory.radius)
         predicted = -quadratic.predict(ops, model, way)
-        unseen = ops.max(resolution(0.1 * eps_of(best.dtype), f), 0.5 * memory.precision)
+        unseen = ops.max(resolution(0.1 * eps_of(best.dtype), f), 0.5 * self._unit(ops, memory))
         moves = (ops.norm(way) >= 0.5) & (predicted > unseen)
         away = quadratic.distances(ops, model, best)
         farthest = ops.whole(away.argmax())
@@ -322,7 +331,7 @@ class Interpolate(AbstractTactic):
         soft = xp.sqrt(stiffest / xp.maximum(w, 1e-12 * stiffest))
         tau = self.shrink * xp.minimum(soft, self.limit)
         gained, all_gained = memory.last_f - f, memory.start - f
-        unseen = ops.max(resolution(eps_of(best.dtype), f), memory.precision)
+        unseen = ops.max(resolution(eps_of(best.dtype), f), self._unit(ops, memory))
         small = abs(memory.axes).max() <= self.coarse
         idle = small & (gained <= ops.max(self.idle_share * all_gained, unseen))
         return memory._replace(
@@ -334,7 +343,6 @@ class Interpolate(AbstractTactic):
             contracts=ops.flag(False),
             idle=ops.pick(idle, memory.idle + 1, ops.whole(0)),
             last_f=f,
-            precision=ops.max(memory.precision, printed_precision(ops, model.values, quadratic.filled(ops, model), f)),
         )
 
     def _verdict(self, ops: Any, memory: InterpolateMemory, board: Board, spreads: Any, status: Any) -> Any:
@@ -367,7 +375,7 @@ class Interpolate(AbstractTactic):
             predicted=zero,
             noise_std=-1.0,
             structure=ops.whole(0),
-            value_precision=memory.precision,
+            value_precision=self._unit(ops, memory),
         )
 
     def phase(self, ops: Any, memory: InterpolateMemory) -> Any:
