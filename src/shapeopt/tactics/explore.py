@@ -1,4 +1,4 @@
-"""Look around by values: the box's centre as the run begins, and later spread places, the best of which is descended from.
+"""Look around by values: the box's centre as a run begins, and later spread places, to descend from the best.
 
     centre   the middle of the box: nearer to a random minimum than another random place, the more so the larger d is
     spread   2 d places of the additive sequence q_k = lower + width frac(u + k a), a_i = phi_d^-i (Roberts)

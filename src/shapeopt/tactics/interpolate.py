@@ -15,7 +15,8 @@ high one: the trust region shrinks away from a hole.
 
     converged   contractions bring no decrease, or the region is below the resolution of x
     hopeless    even `hope` times the predicted decrease would not reach the base
-    revisit     a basin of the archive, and not lower than its bottom
+    revisit     a basin of the archive, and next to nothing lower than its bottom
+    stall       the points lie so badly that no model goes through their values
 
 Departs from the paper: every move is a placement; the paper's forces come from differences of a fixed radius.
 """
@@ -233,10 +234,13 @@ class Interpolate(AbstractTactic):
             lambda: (memory._replace(trial=self._spread_point(ops, memory, board)), ops.whole(MOVES)),
             lambda: self._planned(ops, memory, board),
         )
-        made = step(Move(memory.centre + ops.times(memory.axes, memory.trial)))
+        target = memory.centre + ops.times(memory.axes, memory.trial)
+        lost = ops.no((abs(target) < INF).all())  # the model is beyond repair
+        made = step(Move(ops.pick(lost, plant.q, target)))
         there = lambda: ops.solve(memory.axes, made.q - memory.centre)  # noqa: E731
         memory = memory._replace(trial=ops.cond(spreads, lambda: memory.trial, there))
-        return memory, made, self._verdict(ops, memory, board, spreads, status)
+        cause = self._verdict(ops, memory, board, spreads, status)
+        return memory, made, ops.pick(lost, ops.whole(int(Cause.STALL)), cause)
 
     def _spread_point(self, ops: Any, memory: InterpolateMemory, board: Board) -> Any:
         """The next of the two points along each coordinate, in z."""
@@ -352,7 +356,9 @@ class Interpolate(AbstractTactic):
         hopeless = behind & (memory.phase == STEP) & (f - self.hope * memory.predicted > board.base_f)
         x = memory.centre + ops.times(memory.axes, best)
         squares = ((board.basins.points - x) ** 2).sum(axis=1)
-        known = behind & ((squares < SAME_BASIN**2 * d) & (board.basins.values <= f)).any()
+        little = self.idle_share * ops.max(board.spread, memory.start - f)
+        again = ops.no(spreads) & (f + little >= board.base_f)
+        known = again & ((squares < SAME_BASIN**2 * d) & (board.basins.values <= f + little)).any()
         cause = ops.pick(hopeless, ops.whole(int(Cause.HOPELESS)), goes_on(ops))
         cause = ops.pick(known, ops.whole(int(Cause.REVISIT)), cause)
         return ops.pick(ops.no(spreads) & (status == OVER), ends(ops, ops.flag(True), Cause.CONVERGED), cause)
@@ -362,10 +368,11 @@ class Interpolate(AbstractTactic):
         best, f = model.at_best()
         x = memory.centre + ops.times(memory.axes, best)
         q = ops.xp.minimum(ops.xp.maximum(x, board.lower), board.upper)
+        g = ops.solve(memory.axes.T, model.g)
         return Evidence(
             q=q,
             f=f,
-            g=ops.solve(memory.axes.T, model.g),
+            g=ops.where(abs(g) < INF, g, 0.0),
             basin=ops.flag(True),
             rebase=ops.flag(True),
             fresh=ops.flag(False),

@@ -3,21 +3,27 @@
 Of all quadratics that have the values at the points, the model is the one whose Hessian differs least (in Frobenius'
 norm) from the Hessian of the last one. With y the points from `base` in units of `scale`, its change solves
 
-    W (lambda, c, g) = (r, 0, 0),   W = [A  X^T; X  0],   A_ij = (y_i . y_j)^2 / 2,   X = (1, y)^T,   dH = sum_i lambda_i y_i y_i^T,
+    W (lambda, c, g) = (r, 0, 0),   W = [A  X^T; X  0],   A_ij = (y_i . y_j)^2 / 2,   X = (1, y)^T,
+    dH = sum_i lambda_i y_i y_i^T,
 
-r being what the last model misses at the points. W^-1 is kept: its columns are the Lagrange functions of the points, and
-one point for another is a change of rank two. A table has room for `points.shape[0]` points; rows from `count` on are
+r being what the last model misses at the points. W^-1 is kept: its columns are the points' Lagrange functions, and one
+point for another is a change of rank two. A table has room for `points.shape[0]` points; rows from `count` on are
 empty, and the identity in W. Sets grow from 2 d + 1 points to (d + 1)(d + 2) / 2, where that is not too many.
 
 Departs from the paper: it has no such model.
 """
 
+import functools
 from typing import Any, NamedTuple
+
+import numpy as np
 
 REFRESH = 30  # changes of rank two after which W is inverted anew
 FAR_BASE = 8.0  # distance of the best point from the base, in radii, from which on it is centred anew
 WIDE_SCALE = 50.0  # scale, likewise
 DEGENERATE = 1e-10  # determinant of a change of rank two below which W is inverted anew
+LARGEST = 1e14  # entry of W^-1 from which on W is singular,
+SINGULAR = 1e-12  # and the share of its largest eigenvalue below which one counts as 0
 MISSED = 0.1  # of the largest residual that a fit may leave before W is inverted anew
 
 
@@ -59,9 +65,14 @@ def blank(ops: Any, room: int, d: int, dtype: Any) -> Quadratic:
     )
 
 
+@functools.cache
+def _rows(room: int) -> np.ndarray:
+    return np.arange(room, dtype=np.int32)
+
+
 def filled(ops: Any, model: Quadratic) -> Any:
     """Which rows hold a point."""
-    return ops.xp.arange(model.room, dtype=ops.xp.int32) < model.count
+    return _rows(model.room) < model.count
 
 
 def distances(ops: Any, model: Quadratic, z: Any) -> Any:
@@ -133,7 +144,15 @@ def inverted(ops: Any, model: Quadratic) -> Quadratic:
         [xp.concatenate([A, edge], axis=1), xp.concatenate([edge.T, xp.zeros((d + 1, d + 1), y.dtype)], axis=1)]
     )
     inverse = ops.solve(W, xp.eye(n + d + 1, dtype=y.dtype))
+    inverse = ops.when(ops.no(abs(inverse).max() < LARGEST), lambda _: _pseudo_inverse(ops, W), inverse)
     return model._replace(base=base, scale=scale, inverse=inverse, age=ops.whole(0))
+
+
+def _pseudo_inverse(ops: Any, W: Any) -> Any:
+    """W^-1 where points lie in a plane, as with a coordinate that has no room: nothing changes across it."""
+    w, V = ops.eigh(W)
+    seen = abs(w) > SINGULAR * abs(w).max()
+    return (V * ops.where(seen, 1.0 / ops.where(seen, w, 1.0), 0.0)) @ V.T
 
 
 def _row(ops: Any, model: Quadratic, z: Any) -> Any:
@@ -145,7 +164,7 @@ def _row(ops: Any, model: Quadratic, z: Any) -> Any:
 
 
 def _changed_inverse(ops: Any, model: Quadratic, row: Any, z: Any) -> tuple[Any, Any]:
-    """W^-1 after the point of a row has moved to z, by Sherman, Morrison and Woodbury; and whether it can be trusted."""
+    """W^-1 after the point of a row has moved to z (Sherman, Morrison and Woodbury); and whether it can be trusted."""
     xp = ops.xp
     unit = ops.where(xp.arange(model.inverse.shape[0], dtype=xp.int32) == row, 1.0, 0.0)
     empty = row >= model.count
@@ -167,7 +186,7 @@ def _changed_inverse(ops: Any, model: Quadratic, row: Any, z: Any) -> tuple[Any,
 
 def _fit(ops: Any, model: Quadratic) -> tuple[Quadratic, Any]:
     """The model changed least so that it has all values, and the share of the misfit that is left."""
-    xp, n = ops.xp, model.room
+    n = model.room
     best, f = model.at_best()
     here = filled(ops, model)
     offsets = ops.where(here[:, None], model.points - best, 0.0)

@@ -69,7 +69,7 @@ class Sample(AbstractTactic):
     share: float = 0.35  # of a run's readings
     values_share: float = 0.5  # of the values that are left, the same of values alone,
     values_escapes: int = 2  # after so many basins, one of them small for the box
-    values_step: float = 2.0  # as `step`, of values alone
+    values_step: float = 1.0  # as `step`, of values alone
     forgetting: int = 5  # the path forgets as fast as it would in this dimension, where forces are read
     rough: float = 30.0  # highest value of the first generation, in lowest, both above the base's
     least: int = 8  # dimensions from which on it is offered where forces are read,
@@ -113,7 +113,9 @@ class Sample(AbstractTactic):
         if memory.force is None:
             rugged = board.scored & board.small_basins & (board.escapes >= self.values_escapes) & (memory.read == 0)
             length = self.values_share * board.left
-            return bid(ops, rugged & (length * (d + 1) >= self.generations * self._generation(d, True)), 6.0, cost=length)
+            return bid(
+                ops, rugged & (length * (d + 1) >= self.generations * self._generation(d, True)), 6.0, cost=length
+            )
         length = self.share * board.readings
         noisy = is_noisy(ops, board)
         coupled = (board.structure == COUPLED) | (board.structure == SWEPT)

@@ -13,7 +13,7 @@ from typing import Any
 CLOSE = 1e-2  # of the radius: a step that ends as near to the sphere is on it
 TINY = 1e-14  # smallest shifted curvature, as a share of the largest
 NEWTON = 20  # steps for the multiplier
-TOGETHER = 2.0  # sides that are met within this multiple of the first one's distance are held with it
+TOGETHER = 1.0  # sides that are met within this multiple of the first one's distance are held with it
 
 
 def in_sphere(ops: Any, g: Any, H: Any, radius: Any) -> Any:
