@@ -172,11 +172,13 @@ class Interpolate(AbstractTactic):
         return memory._replace(model=model, phase=ops.whole(ops.pick(full, STEP, SPREAD)))
 
     def _repair(self, ops: Any, memory: InterpolateMemory, f: Any) -> InterpolateMemory:
+        best, lowest = memory.model.at_best()
+        error = abs(f - lowest - quadratic.predict(ops, memory.model, memory.trial - best))
         model = quadratic.replace(ops, memory.model, memory.row, memory.trial, f, memory.radius)
-        return memory._replace(model=model, phase=ops.whole(STEP))
+        return memory._replace(model=model, phase=ops.whole(STEP), errors=_appended(ops, memory.errors, error))
 
     def _step(self, ops: Any, memory: InterpolateMemory, f: Any) -> InterpolateMemory:
-        model, xp = memory.model, ops.xp
+        model = memory.model
         best, lowest = model.at_best()
         length = ops.norm(memory.trial - best)
         share = ops.over(lowest - f, memory.predicted)
@@ -196,7 +198,7 @@ class Interpolate(AbstractTactic):
         return memory._replace(
             model=model,
             radius=radius,
-            errors=xp.concatenate([memory.errors[1:], xp.zeros(1, best.dtype) + error]),
+            errors=_appended(ops, memory.errors, error),
             phase=ops.whole(ops.pick(repairs, REPAIR, STEP)),
             row=ops.pick(repairs, farthest, memory.row),
             contracts=ops.flag(contracts),
@@ -390,3 +392,8 @@ class Interpolate(AbstractTactic):
 
     def wants_force(self, ops: Any, memory: InterpolateMemory) -> Any:
         return ops.flag(False)
+
+
+def _appended(ops: Any, errors: Any, error: Any) -> Any:
+    """The last errors with one more."""
+    return ops.xp.concatenate([errors[1:], ops.xp.zeros(1, errors.dtype) + error])
