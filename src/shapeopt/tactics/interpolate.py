@@ -57,6 +57,7 @@ class InterpolateMemory(NamedTuple):
     contracts: Any  # whether the region is to contract before the next trial
     idle: Any  # contractions in a row that brought next to no decrease
     last_f: Any  # lowest value at the last contraction
+    since: Any  # readings since then
     start: Any  # value where the basin was entered
     origin: Any  # that place
     printed: Printed  # digits of all values so far
@@ -75,6 +76,8 @@ class Interpolate(AbstractTactic):
     good: float = 0.7  # and above which the radius grows
     blur: float = 1.0  # points whose values are rounded to more than so many predicted decreases do so, too
     keep: float = 4.0  # points beyond so many radii make room for new ones
+    slow_share: float = 1e-3  # of all that a stage has gained: a contraction that gained less since the last one
+    patience: float = 2.0  # comes after so many readings a dimension, even if points are far away
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
     idle_share: float = 1e-9  # of all that a stage has gained, below which a contraction brought nothing;
     idle_most: int = 2  # so many in a row end the stage
@@ -109,6 +112,7 @@ class Interpolate(AbstractTactic):
             contracts=ops.flag(False),
             idle=ops.whole(0),
             last_f=ops.real(INF, dtype),
+            since=ops.whole(0),
             start=ops.real(INF, dtype),
             origin=zeros(),
             printed=unread(ops, dtype),
@@ -140,6 +144,7 @@ class Interpolate(AbstractTactic):
             contracts=ops.flag(False),
             idle=ops.whole(0),
             last_f=f,
+            since=ops.whole(0),
             start=f,
             origin=q + 0.0,
         )
@@ -148,7 +153,8 @@ class Interpolate(AbstractTactic):
 
     def observe(self, ops: Any, memory: InterpolateMemory, board: Board, plant: Plant) -> tuple[InterpolateMemory, Any]:
         f = ops.cond(plant.finite, lambda: plant.f, lambda: self._wall(ops, memory.model))
-        memory = memory._replace(printed=taken_in(ops, memory.printed, plant.f, plant.q.dtype))
+        printed = taken_in(ops, memory.printed, plant.f, plant.q.dtype)
+        memory = memory._replace(printed=printed, since=memory.since + 1)
         if not ops.traced:
             take = (self._spread, self._step, self._repair)[memory.phase]
             return take(ops, memory, f), goes_on(ops)
@@ -316,7 +322,9 @@ class Interpolate(AbstractTactic):
             lambda: memory.errors.max() <= 0.125 * ops.max(ops.eigh(model.H)[0][0], 0.0),
             lambda: ops.flag(False),
         )
-        contracts = ops.no(moves) & (accurate | (away[farthest] <= 2.0 * radius))
+        slow = memory.last_f - f <= self.slow_share * (memory.start - f)
+        repaired = slow & (memory.since >= self.patience * best.shape[0])
+        contracts = ops.no(moves) & (accurate | repaired | (away[farthest] <= 2.0 * radius))
         phase = ops.pick(moves | contracts, STEP, REPAIR)
         memory = memory._replace(
             trial=best + way,
@@ -349,6 +357,7 @@ class Interpolate(AbstractTactic):
             contracts=ops.flag(False),
             idle=ops.pick(idle, memory.idle + 1, ops.whole(0)),
             last_f=f,
+            since=ops.whole(0),
         )
 
     def _verdict(self, ops: Any, memory: InterpolateMemory, board: Board, spreads: Any, status: Any) -> Any:
