@@ -4,6 +4,8 @@
     python3 dev.py demo [args]      set up, then run the demonstration
     python3 dev.py test [args]      set up, then check formatting, lint, types and tests; args go to pytest, but --all,
                                     which includes the tests that take long
+    python3 dev.py gate [args]      set up, then measure what was met once and compare it with benchmarks/records/gate.json;
+                                    args go to benchmarks/gate.py, such as --renew
     python3 dev.py docs [args]      set up, add what requirements-docs.lock pins, then build the site; args go to Sphinx
     python3 dev.py lock [args]      make both locks again; args (such as --upgrade) go to uv
 
@@ -44,6 +46,8 @@ COMPILE = [
     "distributed",
     "--extra",
     "optuna",
+    "--extra",
+    "suites",
     "--python-version",
     "3.11",
 ]
@@ -156,6 +160,13 @@ def test(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
+def gate(arguments: list[str]) -> int:
+    """One BLAS thread, with which small matrices do not wait for each other."""
+    setup()
+    os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
+    return run(PYTHON, "benchmarks/gate.py", *arguments)
+
+
 def _tier(arguments: list[str]) -> list[str]:
     """pytest's arguments; with --all, tests marked `full` are run too."""
     rest = [word for word in arguments if word != "--all"]
@@ -186,7 +197,7 @@ def lock(arguments: list[str]) -> int:
 
 
 def main(words: list[str]) -> int:
-    commands = {"demo": demo, "test": test, "docs": docs, "lock": lock}
+    commands = {"demo": demo, "test": test, "gate": gate, "docs": docs, "lock": lock}
     if words[:1] == ["setup"] and len(words) == 1:
         setup()
         return 0

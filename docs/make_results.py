@@ -1,6 +1,9 @@
-"""Writes docs/results.md, with its pictures in docs/images/results, from the records of `shapeopt bench run`.
+"""Writes docs/results.md and the pages of docs/results, with pictures in docs/images/results, from records.
 
-python docs/make_results.py [FOLDER OF RECORDS [FOLDER OF DOCS]]
+python docs/make_results.py [FOLDER OF PROTOCOLS' RECORDS [FOLDER OF DOCS [FOLDER OF SUITES' RECORDS]]]
+
+The page of results opens with the scoreboard of suites and links to one page a suite, one for the paper's tables and
+one a protocol.
 
 Whole records are too large for the repository. What tables need of them is kept in one file beside the folder
 (FOLDER.safetensors). Records in the folder take the place of those that were kept of the same cell and method. Pictures
@@ -10,12 +13,16 @@ need the records of all methods of a protocol; where some are absent they stay a
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as tensors
+
+sys.path.insert(0, str(Path(__file__).parent))  # for make_suites
+
+from make_suites import read_suites, scoreboard, suite_pages
 
 from shapeopt.bench.digest import QUICK, Digest, by_cell, digests, methods_of
 from shapeopt.bench.formats import to_markdown
@@ -29,16 +36,21 @@ from shapeopt.plots.style import NothingToDraw, save
 
 DOCS = Path(__file__).parent
 RECORDS = DOCS.parent / "benchmarks" / "records" / "bench"
+SUITES = DOCS.parent / "benchmarks" / "records" / "suites"
 INTRODUCTION = """# Results
 
-Every number and picture on this page is made by `python docs/make_results.py` from the records that
-`shapeopt bench run PROTOCOL --out benchmarks/records/bench` wrote; nothing is typed. All methods of a cell had the same
-tasks, starts, noise and counted budget. A number is bold only where a test says that it is better than every other
-(below each table), and the figures of the paper stand beside those measured here. `shapeopt bench table`, `compare`
-and `plot` show the same for records of your own.
+Every number and picture here is made by `python docs/make_results.py` from records of `shapeopt bench run`; nothing is
+typed. First come problems from other people's packages, each method under the same counter with the same calls.
+`shapeopt bench scoreboard` and `shapeopt bench show SUITE PROBLEM` show the same for records of your own.
+"""
+PROTOCOLS = """## Protocols
 
-**The records of `universal` on this page were made with the version before the rebuild of its tactics and engines; they
-are being made anew.**
+All methods of a cell had the same tasks, starts, noise and counted budget. A number is bold only where a test says that
+it is better than every other (below each table), and the figures of the paper stand beside those measured here.
+`shapeopt bench table`, `compare` and `plot` show the same for records of your own.
+
+**The records of `universal` on these pages were made with the version before the rebuild of its tactics and engines;
+they are being made anew.**
 """
 UNMATCHED = """What of the paper can't be matched, and why:
 
@@ -65,14 +77,36 @@ ABOUT = (
 LONG = 30  # rows from which a table is folded
 
 
-def main(folder: Path = RECORDS, docs: Path = DOCS) -> None:
-    found = read(folder)
-    sections = [section(folder, docs, protocol, found) for protocol in protocols_of(found)]
-    tables = [*goals(found), paper_tables(found)]
-    parts = [INTRODUCTION, *([_made_with(found), *tables] if found else [EMPTY]), *sections]
+def main(folder: Path = RECORDS, docs: Path = DOCS, suites: Path = SUITES) -> None:
+    found, boards = read(folder), read_suites(suites)
     docs.mkdir(parents=True, exist_ok=True)
+    pages = {"Suites": suite_pages(boards, docs), "Protocols": protocol_pages(folder, docs, found)}
+    parts = [INTRODUCTION, scoreboard(boards), PROTOCOLS, _made_with(found) if found else EMPTY, *contents(pages)]
     (docs / "results.md").write_text("\n".join(parts), encoding="utf-8")
-    print(f"wrote {docs / 'results.md'} from {len(found)} records")
+    print(f"wrote {docs / 'results.md'} from {len(found)} records of protocols and {len(boards)} boards of suites")
+
+
+def protocol_pages(folder: Path, docs: Path, found: Sequence[Digest]) -> list[str]:
+    """Write a page for the paper's tables and one a protocol; their names."""
+    if not found:
+        return []
+    texts = {"paper-tables": "\n".join(["# The paper's tables\n", *goals(found), paper_tables(found)])}
+    texts |= {f"protocol-{name}": section(folder, docs, name, found) for name in protocols_of(found)}
+    (docs / "results").mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (docs / "results" / f"{name}.md").write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def contents(pages: Mapping[str, Sequence[str]]) -> list[str]:
+    """Links for readers of the file, and the table of contents for the site."""
+    parts = []
+    for caption, names in pages.items():
+        if names:
+            links = ", ".join(f"[{name.partition('-')[2]}](results/{name}.md)" for name in names)
+            tree = "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *(f"results/{n}" for n in names)])
+            parts.append(f"{caption}: {links}.\n\n{tree}\n```\n")
+    return parts
 
 
 def read(folder: Path) -> list[Digest]:
@@ -136,7 +170,7 @@ def section(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) ->
     shown = ["overview"] if source_of(protocol) else list(PER_PROTOCOL)  # those beside the paper's are above
     tables = [folded(to_markdown(PER_PROTOCOL[name](mine, 0))) for name in shown]
     return "\n".join(
-        [f"## Protocol `{protocol}`\n", f"{about}{size}\n", *pictures(folder, docs, protocol, mine), *tables]
+        [f"# Protocol `{protocol}`\n", f"{about}{size}\n", *pictures(folder, docs, protocol, mine), *tables]
     )
 
 
@@ -149,7 +183,7 @@ def paper_tables(found: Sequence[Digest]) -> str:
     """The paper's tables for which there are records."""
     names = [name for name in table_names(found) if name != GOALS]
     tables = [folded(to_markdown(TABLES[name].build(found, 0))) for name in names]
-    return "\n".join(["## The paper's tables\n", UNMATCHED, *tables])
+    return "\n".join(["## Tables\n", UNMATCHED, *tables])
 
 
 def pictures(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -> list[str]:
@@ -166,7 +200,7 @@ def pictures(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -
                 continue
         elif not (docs / name).is_file():
             continue
-        links.append(f"![{protocol}: {picture.about}]({name})\n")
+        links.append(f"![{protocol}: {picture.about}](../{name})\n")
     if there and not whole and links:
         methods = _listed(f"`{method}`" for _, _, method, _ in there)
         links.append(f"The pictures were drawn before the last records of {methods}, which the tables have.\n")
@@ -193,4 +227,4 @@ def _listed(values: Iterable[str]) -> str:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:3]))
+    main(*map(Path, sys.argv[1:4]))

@@ -13,7 +13,7 @@ from shapeopt import __all__ as public
 from shapeopt.paper.weights import load_card
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted([*DOCS.glob("*.md"), DOCS / "examples" / "index.md"])
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("results/*.md"), DOCS / "examples" / "index.md"])
 FENCE = re.compile(r"^```(?:\{code-cell\} )?python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 MADE = runpy.run_path(str(DOCS / "site_pages.py"))
 PIECES = {"own_optimizer.md"}  # shows parts of a file, which tests/test_examples.py runs whole
@@ -35,10 +35,14 @@ def toc(path: Path) -> set[str]:
 def test_the_table_of_contents_names_every_page():
     made = {"conf", "site_pages", *(path.stem for path in DOCS.glob("make_*.py"))}
     sources = [
-        path for folder in (DOCS, DOCS / "examples") for path in folder.iterdir() if path.suffix in (".md", ".py")
+        path
+        for folder in (DOCS, DOCS / "examples", DOCS / "results")
+        for path in folder.iterdir()
+        if path.suffix in (".md", ".py")
     ]
     pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in sources} - made
-    assert toc(DOCS / "index.md") | toc(DOCS / "examples" / "index.md") == pages - {"index"}
+    trees = [toc(DOCS / page) for page in ("index.md", "results.md", "examples/index.md")]
+    assert set().union(*trees) == pages - {"index"}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

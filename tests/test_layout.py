@@ -28,14 +28,19 @@ ORDER = (
     ("paper",),
     ("report",),
     ("minimizer", "asktell"),
-    ("adapters",),
+    ("adapters", "solvers"),
     ("nevergrad", "optax", "optuna", "torch"),
     ("cli",),
 )
 OPEN_TO = {"paper": {"cli"}}  # nothing else imports the paper
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 PICKLES = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
-DISTRIBUTION = {"distributed": "dask", "myst_nb": "myst-nb", "xdist": "pytest-xdist"}  # where the two names differ
+DISTRIBUTION = {  # where the two names differ
+    "distributed": "dask",
+    "myst_nb": "myst-nb",
+    "sklearn": "scikit-learn",
+    "xdist": "pytest-xdist",
+}
 LONGEST = 500
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -130,7 +135,9 @@ def test_the_import_rule_tells_right_from_wrong(room, line, allowed):
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
 def test_every_third_party_import_of_the_package_is_declared(path):
-    assert third_party(path) <= declared("jax", "report", "peers", "torch", "distributed", "optuna", "nevergrad")
+    assert third_party(path) <= declared(
+        "jax", "report", "peers", "torch", "distributed", "optuna", "nevergrad", "suites"
+    )
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=relative)

@@ -9,7 +9,7 @@ from optimizer_runs import Noisy, bowl, kinked, rastrigin, rosenbrock, run_on_ho
 import shapeopt
 from shapeopt.dynamics import step
 from shapeopt.optimizer import TACTICS, Policy
-from shapeopt.tactics import Hop, Refine
+from shapeopt.tactics import AbstractTactic, Hop, Refine
 
 START = np.array([3.3, -2.1, 4.0, 1.2])
 CALLS = 100
@@ -171,7 +171,13 @@ def test_the_metrics_of_refine_and_settle_are_positive_definite(tactic, fun, mon
     metrics = []
 
     def watched(ops, plant, move, board, kinetic):
-        if move.solve is not None:
+        if move.way is not None and not move.placed and plant.g @ move.way < 0:
+            g, s = plant.g, move.way
+            across = np.eye(s.size) - np.outer(g, g) / (g @ g)
+            matrix = np.outer(s, s) / -(g @ s) + np.linalg.norm(s) / np.linalg.norm(g) * across
+            np.testing.assert_allclose(matrix @ -g, s, atol=1e-9 * np.abs(s).max())
+            metrics.append(matrix)
+        elif move.solve is not None:
             metrics.append(np.array([move.solve(e) for e in np.eye(plant.q.size)]))
         return step(ops, plant, move, board, kinetic)
 
@@ -193,6 +199,31 @@ def test_an_ablation_is_another_tuple_and_the_tactic_is_never_used():
     without = run_on_host(rastrigin, START, policy=Policy().without("separable sum"))
     assert "separable sum" in whole.tactics and "separable sum" not in without.tactics
     assert whole.best < 1e-8 < without.best
+
+
+def of_another_class(tactic):
+    """The same tactic, of a class that the optimizer has never seen."""
+    body = {name: part for name, part in vars(type(tactic)).items() if name not in ("__dict__", "__weakref__")}
+    return type("Other", (AbstractTactic,), body)()
+
+
+@pytest.mark.parametrize("kind", ["values", "sum", "turned", "noise"])
+def test_tactics_are_known_by_what_they_say_and_not_by_their_class(kind):
+    drawn = np.random.default_rng(0)
+    fun = {
+        "values": lambda x: rastrigin(x)[0],
+        "sum": rastrigin,
+        "turned": turned_ackley,
+        "noise": lambda x: (rastrigin(x)[0], rastrigin(x)[1] + drawn.normal(size=x.size)),
+    }[kind]
+    settings = {"bounds": (-5, 5), "budget": 300, "jac": None if kind == "values" else True}
+    settings |= {"noise": 1.0} if kind == "noise" else {}
+    runs = []
+    for policy in (Policy(), Policy(tuple(map(of_another_class, TACTICS)))):
+        drawn = np.random.default_rng(0)
+        runs.append(shapeopt.minimize(fun, np.linspace(-3, 3.3, 10), policy=policy, **settings))
+    assert len({event.tactic for event in runs[0].events}) >= 2
+    np.testing.assert_array_equal(runs[0].trace.x, runs[1].trace.x)
 
 
 def test_a_policy_of_a_descent_and_hops_alone_runs():

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from suite_lines import made
 
 from shapeopt.bench.curves import Curves
 from shapeopt.bench.digest import digests
 from shapeopt.bench.formats import to_markdown
 from shapeopt.bench.records import Record, load_records, save_record
+from shapeopt.bench.suite_records import append_runs, runs_path
 from shapeopt.cli.bench import all_protocols
 from shapeopt.paper.tables.protocol_tables import synthetic_table
 
@@ -28,35 +30,67 @@ def save(folder, protocol, cell, method, rate):
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    records, docs = tmp_path_factory.mktemp("records"), tmp_path_factory.mktemp("docs")
+    records, docs, suites = (tmp_path_factory.mktemp(name) for name in ("records", "docs", "suites"))
     for method, rate in (("universal", 0.2), ("gd", 0.05)):
         save(records, "paper", all_protocols()["paper"].cells[0], method, rate)
         save(records, "near", all_protocols()["near"].cells[0], method, rate)
-    MAKE["main"](records, docs)
-    return records, docs
+    for method, calls in (("universal", 10), ("multistart", 20), ("bfgs", 50)):
+        for half in ("dev", "test"):
+            runs = [made(name, [1, calls + i], [1.0, 0.0]) for i, name in enumerate(("p/1", "q/1"))]
+            append_runs(runs_path(suites, "nist", half, method), runs)
+    MAKE["main"](records, docs, suites)
+    return records, docs, suites
 
 
-def test_a_protocol_has_a_section_and_the_paper_s_tables_have_one(folders):
+def pages(docs):
+    return {path.stem: path.read_text() for path in sorted((docs / "results").glob("*.md"))}
+
+
+def test_the_page_opens_with_the_scoreboard_of_both_halves_and_links_to_every_other(folders):
     text = (folders[1] / "results.md").read_text()
-    heads = re.findall(r"^#+ .*", text, flags=re.MULTILINE)
-    assert heads == ["# Results", "## Goals", "## The paper's tables", "## Protocol `near`", "## Protocol `paper`"]
-    assert text.count("**Goals on the paper's rows**") == 1
-    assert "1 cells, 2 methods, seed 5." in text and "4 records, made with jax 1.2." in text
+    assert text.index("Scoreboard, dev halves") < text.index("Scoreboard, test halves") < text.index("## Protocols")
+    assert text.count("| nist | 2 | 0.490 | multistart | 0.344 |") == 2
+    links = re.findall(r"\]\(results/([\w-]+)\.md\)", text)
+    assert sorted(links) == sorted(pages(folders[1])) and all(f"\nresults/{name}\n" in text for name in links)
+    assert len(text.splitlines()) < 80, "two screens"
+
+
+def test_a_protocol_has_a_page_and_the_paper_s_tables_have_one(folders):
+    text, found = (folders[1] / "results.md").read_text(), pages(folders[1])
+    assert sorted(found) == ["paper-tables", "protocol-near", "protocol-paper", "suite-nist"]
+    assert found["paper-tables"].count("**Goals on the paper's rows**") == 1
+    assert "1 cells, 2 methods, seed 5." in found["protocol-near"] and "4 records, made with jax 1.2." in text
+
+
+def test_a_suite_s_page_lists_losses_of_the_dev_half_alone(folders):
+    text = pages(folders[1])["suite-nist"]
+    dev, test = text.split("## Test half")
+    assert "universal (judged)" in dev and "universal (judged)" in test
+    assert "shapeopt bench show" not in test and "p/1" not in test
+    lost = MAKE["read_suites"](folders[2])[0]
+    assert "| p/1 |" not in dev and lost.scores.suite == "nist", "nothing is lost here"
+
+
+def test_pages_of_suites_are_made_without_the_records_once_they_were_kept(folders, tmp_path):
+    kept = folders[2].with_suffix(".safetensors")
+    (tmp_path / "suites.safetensors").write_bytes(kept.read_bytes())
+    MAKE["main"](tmp_path / "none", tmp_path / "docs", tmp_path / "suites")
+    assert pages(tmp_path / "docs")["suite-nist"] == pages(folders[1])["suite-nist"]
 
 
 def test_tables_are_those_of_the_records(folders):
-    records, docs = folders
-    text = (docs / "results.md").read_text()
-    assert to_markdown(synthetic_table(digests(load_records(records)))) in text
-    assert "**Protocol near: starts 2 to 3.2 from the minimiser, 500 calls**" in text
-    assert "**Protocol paper: " not in text, "the paper's table has it already"
+    records, docs, _ = folders
+    found = pages(docs)
+    assert to_markdown(synthetic_table(digests(load_records(records)))) in found["paper-tables"]
+    assert "**Protocol near: starts 2 to 3.2 from the minimiser, 500 calls**" in found["protocol-near"]
+    assert "**Protocol paper: " not in found["protocol-paper"], "the paper's table has it already"
 
 
 def test_every_linked_picture_is_there_and_every_picture_is_linked(folders):
     docs = folders[1]
-    links = re.findall(r"!\[.*?\]\((.*?)\)", (docs / "results.md").read_text())
-    assert sorted(links) == sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.png"))
-    assert len(links) == 8 and "images/results/near-ecdf.png" in links
+    links = [link for text in pages(docs).values() for link in re.findall(r"!\[.*?\]\((.*?)\)", text)]
+    assert sorted(links) == sorted(f"../{path.relative_to(docs).as_posix()}" for path in docs.rglob("*.png"))
+    assert len(links) == 12 and "../images/results/near-ecdf.png" in links
 
 
 def test_long_tables_are_folded():
@@ -68,6 +102,7 @@ def test_long_tables_are_folded():
 @pytest.mark.parametrize("exists", [True, False])
 def test_without_records_the_page_says_so(tmp_path, exists):
     folder = tmp_path if exists else tmp_path / "none"
-    MAKE["main"](folder, tmp_path / "docs")
+    MAKE["main"](folder, tmp_path / "docs", tmp_path / "suites")
     text = (tmp_path / "docs" / "results.md").read_text()
-    assert "There are no records yet." in text and "## " not in text
+    assert "There are no records yet." in text and "There are no records of suites yet" in text
+    assert not (tmp_path / "docs" / "results").exists()

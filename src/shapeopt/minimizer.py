@@ -16,7 +16,7 @@ from .core.result import Result
 from .engines.host import HostRun
 from .objective import host_oracle, vectorised_rows
 from .optimizer import Policy
-from .oracles import HostOracle, Journal, JournalError, Rows, fetch_round
+from .oracles import HostOracle, Journal, JournalError, Rows, TraceablePair, fetch_round, refers_to_jax
 from .policies import find_policy
 from .workers.timed import TimedFunction
 
@@ -201,17 +201,36 @@ def _is_task(fun: Any) -> bool:
 def _drive(
     fun: Any, jac: Any, run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]
 ) -> Status:
-    """Learn from the first reading whether the objective computes with JAX, and has gradients thereby; then read on."""
+    """Learn whether the objective computes with JAX, and has gradients thereby; then read on."""
     called = isinstance(host.fun, TimedFunction) or isinstance(jac, str)  # with NumPy arrays, and never compiled
-    if not called and _attempt(lambda: host.first_reading(run.x), host, on_error):
-        from .oracles.traced import traceable_pair, traced_pair
+    if not called and _is_traced(fun, jac, run, host, on_error):
+        rows = []
+        if run.particles >= DEVICE_STARTS and callback is None and host.journal is None:
+            from .oracles.traced import traceable_pair
 
-        pair = traced_pair(fun, jac, run.problem.layout, run.x.dtype)
-        if _attempt(lambda: host.read_traced(run.x, pair), host, on_error):
-            rows = []
-            if run.particles >= DEVICE_STARTS and callback is None and host.journal is None:
-                _read_on_device(run, host, on_error, traceable_pair(fun, jac, run.problem.layout))
+            _read_on_device(run, host, on_error, traceable_pair(fun, jac, run.problem.layout))
     return _step(run, host, callback, on_error, rows)
+
+
+def _is_traced(fun: Any, jac: Any, run: HostRun, host: HostOracle, on_error: str) -> bool:
+    """Whether the objective is read as a traced pair from now on.
+
+    It is traced before its first call if its gradient is wanted and its code refers to JAX, else after a first answer
+    that consists of JAX arrays: evaluated at one place as it is and by the pair, it has two calls to pay for.
+    """
+    suspected = jac is None and refers_to_jax(fun)
+    if suspected and _attempt(lambda: host.read_traced(run.x, _pair(fun, jac, run)), host, on_error):
+        return True
+    answered = _attempt(lambda: host.first_reading(run.x), host, on_error)
+    if suspected or not answered:
+        return False
+    return bool(_attempt(lambda: host.read_traced(run.x, _pair(fun, jac, run)), host, on_error))
+
+
+def _pair(fun: Any, jac: Any, run: HostRun) -> TraceablePair:
+    from .oracles.traced import traced_pair
+
+    return traced_pair(fun, jac, run.problem.layout, run.x.dtype)
 
 
 def _step(run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]) -> Status:

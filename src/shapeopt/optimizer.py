@@ -127,8 +127,7 @@ class Policy:
 
     def told_of_noise(self) -> "Policy":
         """The policy for forces that are known to be noisy: the noise is measured at the first reading."""
-        told = tuple(replace(t, told=True) if isinstance(t, NoiseCheck) else t for t in self.tactics)
-        return replace(self, tactics=told)
+        return replace(self, tactics=tuple(tactic.told_of_noise() for tactic in self.tactics))
 
 
 class Optimizer:
@@ -143,7 +142,7 @@ class Optimizer:
         self._interruptible = tuple(t.interruptible for t in self.tactics)
         self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
         self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches)
-        self._sweeps = tuple(isinstance(t, SeparableSum | TurnedAxes) for t in self.tactics)
+        self._sweeps = tuple(t.sweeps for t in self.tactics)
         self._largest = float(np.finfo(spec.dtype).max) ** 0.5 / 64.0  # beyond it a square overflows
 
     @property
@@ -220,7 +219,7 @@ class Optimizer:
             board = board._replace(tank=board.tank - self.allowance * ledger[0] - ledger[1])
         memories, urgent = self._watched(ops, state.memories, board, plant)
         age = state.age + 1
-        memories, cause = ops.dispatch(state.active, self._observer(ops, board, plant), memories, ops.whole(0))
+        memories, cause = self._observed(ops, state.active, board, memories, plant)
         may = _of(ops, state.active, self._interruptible)
         clock = may & (cause == 0) & (ops.real(age, self.spec.dtype) >= state.horizon)
         cause = ops.pick(clock, CLOCK, cause)
@@ -272,8 +271,12 @@ class Optimizer:
                 break
         return stage, moved, first
 
-    def _observer(self, ops: Any, board: Board, plant: Plant) -> Any:
-        return lambda i: lambda memory, _: self.tactics[i].observe(ops, memory, board, plant)
+    def _observed(self, ops: Any, active: Any, board: Board, memories: tuple, plant: Plant) -> tuple[tuple, Any]:
+        if not ops.traced:
+            memory, cause = self.tactics[active].observe(ops, memories[active], board, plant)
+            return (*memories[:active], memory, *memories[active + 1 :]), cause
+        observer = lambda i: lambda memory, _: self.tactics[i].observe(ops, memory, board, plant)  # noqa: E731
+        return ops.dispatch(active, observer, memories, ops.whole(0))
 
     def _proposer(self, ops: Any, board: Board, plant: Plant, kinetic: Any) -> Any:
         make = lambda move: step(ops, plant, move, board, kinetic)  # noqa: E731
@@ -321,9 +324,7 @@ class Optimizer:
     def _next_stage(self, ops: Any, stage: Stage, cause: Any, plant: Plant, spent: Any) -> Stage:
         """The stage after one that ended: evidence to the board, the planner's choice, its opening."""
         active, _, board, memories = stage
-        gatherer = lambda i: lambda memory, _: (memory, self.tactics[i].evidence(ops, memory, board, plant))  # noqa: E731
-        blank = self.tactics[0].evidence(ops, None, board, plant)
-        memories, evidence = ops.dispatch(active, gatherer, memories, blank)
+        evidence = self._evidence(ops, active, board, memories, plant)
         board = self._learn(ops, board, evidence, active, cause, plant, spent)
         offers = tuple(
             None if memory is None else tactic.offer(ops, memory, board)
@@ -333,16 +334,21 @@ class Optimizer:
         draws = self._draws(ops, board)
         opener = lambda i: lambda memory, _: (self.tactics[i].open(ops, memory, board, plant, draws), _)  # noqa: E731
         memories, _ = ops.dispatch(choice.tactic, opener, memories, ops.whole(0))
-        board = board._replace(fresh=ops.flag(False), stages=board.stages + 1)
         horizon = ops.real(choice.horizon, self.spec.dtype)
         return choice.tactic, horizon, board, memories
+
+    def _evidence(self, ops: Any, active: Any, board: Board, memories: tuple, plant: Plant) -> Evidence:
+        if not ops.traced:
+            return self.tactics[active].evidence(ops, memories[active], board, plant)
+        gatherer = lambda i: lambda memory, _: (memory, self.tactics[i].evidence(ops, memory, board, plant))  # noqa: E731
+        return ops.dispatch(active, gatherer, memories, self.tactics[0].evidence(ops, None, board, plant))[1]
 
     def _draws(self, ops: Any, board: Board) -> Any:
         """The random numbers of the next stage; the host makes them where a tactic asks."""
         d, dtype = self.spec.dimension, self.spec.dtype
 
         def draw() -> Draws:
-            u = uniform(ops, board.key, board.stages, 3 * d + 2, dtype)
+            u = uniform(ops, board.key, board.stages - 1, 3 * d + 2, dtype)
             return Draws(u[: d + 2], to_normal(ops, u[d + 2 :]))
 
         if not ops.traced:
@@ -375,6 +381,7 @@ class Optimizer:
             entry_f=ops.pick(evidence.fresh, evidence.f, board.entry_f),
             interrupted=ops.flag(ops.pick(news, paused, board.interrupted | started)),
             scored=ops.flag(scored),
+            stages=board.stages + 1,
             descent=ops.pick(news, evidence.descent, board.descent),
             fall=ops.pick(news, evidence.fall, board.fall),
             mismatch=ops.pick(news, evidence.mismatch, board.mismatch),
@@ -411,7 +418,7 @@ class Optimizer:
             board.basins,
         )
         base_f = ops.min(f, board.base_f)
-        reach = ops.pick(f <= board.base_f, 1.5 * abs(evidence.q).max(), 0.0)
+        reach = ops.cond(f <= board.base_f, lambda: 1.5 * abs(evidence.q).max(), lambda: 0.0)
         return board._replace(
             escapes=board.escapes + 1,
             outcome=outcome,

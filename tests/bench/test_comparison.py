@@ -113,3 +113,15 @@ def test_the_table_and_its_summary_line():
 def test_wrong_names_are_refused(words, settings, said):
     with pytest.raises(ValueError, match=said):
         contests([made("a", BASE), made("b", BASE)], *words, **settings)
+
+
+def test_where_ranks_and_mean_disagree_the_table_says_which_it_trusts_and_why():
+    better = BASE * 0.5
+    better[0] = BASE[0] * 1e9  # one task lost by so much that the mean says nothing
+    found = [made("a", better), made("b", BASE)]
+    told = only(found, "a")
+    assert told.verdict is Verdict.TIE and told.ranks is Verdict.BETTER and told.interval[0] < 0 < told.interval[1]
+    text = to_markdown(comparison_table(found, "a"))
+    assert "| better, by ranks |" in text and "the test is trusted there, as it weighs every task alike" in text
+    assert "better in 1, worse in 0, not told apart in 0 of 1 cells" in text
+    assert only(found, "b").ranks is Verdict.WORSE

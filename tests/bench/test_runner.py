@@ -18,16 +18,9 @@ from same_results import same_results
 from shapeopt.bench.cells import Cell, Protocol
 from shapeopt.bench.execute import run_cell
 from shapeopt.bench.methods import UnknownMethodError, find_method
+from shapeopt.bench.pool import ATTEMPTS, DIED, WORKER_ENVIRONMENT, dask_cluster, local_processes
 from shapeopt.bench.records import load_record, load_records, make_record, save_record
-from shapeopt.bench.runner import (
-    ATTEMPTS,
-    DIED,
-    WORKER_ENVIRONMENT,
-    dask_cluster,
-    jobs_of,
-    local_processes,
-    run_protocol,
-)
+from shapeopt.bench.runner import jobs_of, run_protocol
 from shapeopt.tasks import make_family
 
 FAMILY = make_family("rastrigin", 2)
@@ -97,7 +90,7 @@ class Here(Executor):
     def __init__(self, kills=lambda job: False):
         self.kills, self.broken, self.submitted = kills, False, []
 
-    def submit(self, function, job, seed, find):
+    def submit(self, function, job):
         if self.broken:
             raise BrokenProcessPool
         self.submitted.append(job)
@@ -106,7 +99,7 @@ class Here(Executor):
         if self.broken:
             future.set_exception(BrokenProcessPool())
         else:
-            future.set_result(function(job, seed, find))
+            future.set_result(function(job))
         return future
 
 

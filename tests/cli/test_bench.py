@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from shapeopt.bench import runner
+from shapeopt.bench import pool, runner
 from shapeopt.bench.records import load_records
 from shapeopt.cli import bench, main
 from shapeopt.cli.bench import all_protocols
@@ -73,7 +73,7 @@ def at_once(monkeypatch):
         asked.append(workers)
         yield Here()
 
-    monkeypatch.setattr(runner, "local_processes", here)
+    monkeypatch.setattr(pool, "local_processes", here)
     return asked
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shapeopt.bench import runner
+from shapeopt.bench import pool
 from shapeopt.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def test_the_commands_work_as_they_stand(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.delitem(sys.modules, "own_optimizer", raising=False)
-    monkeypatch.setattr(runner, "local_processes", one_thread)  # a process would import all of JAX anew
+    monkeypatch.setattr(pool, "local_processes", one_thread)  # a process would import all of JAX anew
     outputs = []
     for line in block.strip().splitlines():
         assert main(shlex.split(line)[1:]) == 0, line

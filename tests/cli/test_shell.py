@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import pytest
 
 import shapeopt.cli
-from shapeopt.bench import runner
+from shapeopt.bench import pool
 from shapeopt.cli import NAMES, main
 
 COMMAND = [sys.executable, "-m", "shapeopt.cli"]
@@ -95,7 +95,7 @@ class Here:
 
 
 def test_comparisons_as_json(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(runner, "local_processes", lambda workers: nullcontext(Here()))
+    monkeypatch.setattr(pool, "local_processes", lambda workers: nullcontext(Here()))
     runs = str(tmp_path / "runs")
     methods = ["--methods", "direct", "multistart"]
     words = ["bench", "run", "near", "--out", runs, "--quick", "--workers", "1", "--cells", "rastrigin-2-", *methods]

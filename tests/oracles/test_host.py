@@ -221,15 +221,17 @@ def test_jax_computes_in_the_precision_of_x_where_the_caller_has_not_asked_for_i
     np.testing.assert_allclose(reading.gradient, np.cos(x) / 3, rtol=4 * np.finfo(dtype).eps)
 
 
-def test_a_value_and_its_gradient_at_one_place_are_one_call():
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_traced_first_reading_is_one_call_and_a_second_one_after_a_plain_answer(asked):
     fun = Counted(lambda x: jnp.sum(x**2))
-    oracle = HostOracle(fun, X, limit=2)
-    assert oracle.first_reading(X) and oracle.read_traced(X, traced_pair(fun, None, LAYOUT, X.dtype))
+    oracle, spent = HostOracle(fun, X, limit=2 + asked), 1 + asked
+    assert not asked or oracle.first_reading(X)
+    assert oracle.read_traced(X, traced_pair(fun, None, LAYOUT, X.dtype)) and oracle.calls == spent
     reading = oracle.read(X)
-    assert (oracle.calls, int(reading.cost), float(reading.value)) == (1, 1, sphere(X))
+    assert (oracle.calls, int(reading.cost), float(reading.value)) == (spent, 1, sphere(X))
     np.testing.assert_array_equal(reading.gradient, 2 * X)
     second = oracle.read(2 * X)
-    assert (oracle.calls, int(second.cost), float(second.value)) == (2, 1, sphere(2 * X))
+    assert (oracle.calls, int(second.cost), float(second.value)) == (spent + 1, 1, sphere(2 * X))
     assert type(second.gradient) is np.ndarray and second.gradient.flags.writeable
     assert not oracle.fits(X) and oracle.best_value == sphere(X)
 
@@ -271,6 +273,19 @@ def test_an_objective_that_cannot_be_traced_is_read_by_values_and_the_attempt_is
     assert oracle.calls == len(counted.seen) == 2
     assert float(reading.value) == sphere(X)
     np.testing.assert_array_equal(reading.gradient, 0 * X)
+
+
+def test_an_answer_that_jax_did_not_compute_is_no_constant_of_a_compiled_program():
+    drawn = np.random.default_rng(0)
+    oracle = HostOracle(lambda x: drawn.uniform(), X)
+    assert not oracle.read_traced(X, traced_pair(oracle.fun, None, LAYOUT, X.dtype)) and oracle.calls == 1
+    assert len({float(oracle.read(X).value) for _ in range(5)}) == 5
+
+
+def test_without_room_for_a_value_after_it_a_first_trace_is_not_tried():
+    fun = Counted(lambda x: jnp.sum(x**2))
+    oracle = HostOracle(fun, X, limit=1)
+    assert not oracle.read_traced(X, traced_pair(fun, None, LAYOUT, X.dtype)) and oracle.calls == len(fun.seen) == 0
 
 
 def test_a_trace_that_could_not_be_paid_is_not_tried():

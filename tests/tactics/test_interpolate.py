@@ -200,3 +200,14 @@ def test_digits_and_decimals_of_values_are_counted():
         for value in values:
             printed = taken_in(HOST, printed, rounding(value), np.dtype(float))
         assert unit(HOST, printed, np.array([rounding(values[0])]))[0] == pytest.approx(expected)
+
+
+def test_single_precision_stays_single():
+    seen = set()
+
+    def fun(x):
+        seen.add(x.dtype)
+        return float(np.sum((x - 1.2) ** 2 * np.arange(1, x.size + 1)))
+
+    result = shapeopt.minimize(fun, np.full(4, -2.0, np.float32), bounds=BOUNDS, budget=120)
+    assert seen == {np.dtype(np.float32)} == {result.x.dtype} and result.fun < 1e-9

@@ -6,6 +6,7 @@ from optimizer_runs import bowl, kinked, rastrigin, rosenbrock, run_on_host
 from scipy.optimize import minimize
 
 from shapeopt.core.board import Plant, Spec
+from shapeopt.dynamics.dense import Way, dense_way
 from shapeopt.ops import HOST
 from shapeopt.optimizer import Optimizer, Policy
 from shapeopt.tactics import Hop, Refine
@@ -32,32 +33,55 @@ def entered(q, f, g):
     return tactic, tactic.open(HOST, blank, board, reading(q, f, g), None), board
 
 
+def tried(tactic, memory, board, q, f, g):
+    """The memory after a trial at q that was predicted to decrease f by 1."""
+    way = Way(np.asarray(q, float) - memory.now.q, -memory.now.g, 0.0)
+    return tactic.observe(HOST, memory._replace(way=way, predicted=1.0), board, reading(q, f, g))[0]
+
+
 def test_forces_that_differ_by_round_off_teach_no_curvature():
     g = np.array([0.3, -0.7, 1.1])
     tactic, memory, board = entered(np.zeros(3), 5.0, g)
-    after, _ = tactic.observe(HOST, memory, board, reading(-0.5 * g, 4.1, g * (1.0 - 3e-16)))
-    assert after.accepted and not after.inverse.R_inverse.any()
-    np.testing.assert_allclose(after.gamma, tactic.growth * memory.gamma)
+    after = tried(tactic, memory, board, -0.5 * g, 4.1, g * (1.0 - 3e-16))
+    assert after.accepted and after.now.inverse.pairs == 0
+    np.testing.assert_allclose(after.now.inverse.H, tactic.stretch * memory.now.inverse.H)
 
 
-def test_a_trial_before_a_kink_learns_the_curvature_across_it():
-    slope, back = np.array([2.0, 1.0]), np.array([-3.0, 1.0])
-    tactic, memory, board = entered(np.zeros(2), 5.0, slope)
-    memory = memory._replace(move=np.array([-2.0, 0.0]))
-    memory, _ = tactic.observe(HOST, memory, board, reading([-2.0, 0.0], 7.0, back))
-    assert not memory.accepted and memory.bracketed
-    memory, _ = tactic.observe(HOST, memory, board, reading([-0.5, 0.0], 4.0, slope))
-    assert memory.accepted and not memory.bracketed
-    s, y = np.array([-1.5, 0.0]), back - slope
-    np.testing.assert_allclose(memory.inverse.solve(HOST, y, memory.gamma), s, atol=1e-12)
-
-
-def test_a_trial_whose_slope_has_changed_keeps_its_own_pair():
+@pytest.mark.parametrize(("f", "taught"), [(5.5, True), (7.0, False)])
+def test_a_rejected_trial_teaches_curvature_unless_it_is_far_from_what_was_predicted(f, taught):
     tactic, memory, board = entered(np.zeros(2), 5.0, np.array([2.0, 1.0]))
-    memory = memory._replace(move=np.array([-2.0, 0.0]))
-    memory, _ = tactic.observe(HOST, memory, board, reading([-2.0, 0.0], 7.0, [-3.0, 1.0]))
-    memory, _ = tactic.observe(HOST, memory, board, reading([-0.5, 0.0], 4.0, [1.0, 1.0]))
-    np.testing.assert_allclose(memory.inverse.solve(HOST, np.array([-1.0, 0.0]), memory.gamma), [-0.5, 0.0], atol=1e-12)
+    after = tried(tactic, memory, board, [-2.0, 0.0], f, [-3.0, 1.0])
+    assert not after.accepted and after.rejections == 1 and after.now.inverse.pairs == taught
+    if taught:
+        np.testing.assert_allclose(after.now.inverse.H @ [-5.0, 0.0], [-2.0, 0.0], atol=1e-12)
+
+
+def test_the_radius_shrinks_to_the_cubic_s_minimum_and_grows_to_where_the_slope_vanishes():
+    tactic = Refine()
+    cubic = np.polynomial.Polynomial([0.0, -1.0, 0.5, 1.0])
+    bottom = cubic_minimum(HOST, -1.0, cubic(1.0), cubic.deriv()(1.0))
+    shrunk = tactic._radius(HOST, 1.0, 1.0, -0.5, -cubic(1.0), -1.0, cubic.deriv()(1.0))
+    grown = tactic._radius(HOST, 1.0, 1.0, 0.9, 0.9, -1.0, -0.8)
+    np.testing.assert_allclose([shrunk, grown], [min(bottom, 0.5), 5.0])
+
+
+def test_a_model_that_predicts_nothing_is_replaced_before_the_basin_counts_as_converged():
+    tactic, memory, board = entered(np.array([1.0, 1.0]), 5.0, np.array([0.0, 3.0]))
+    blind = memory.now.inverse._replace(H=np.diag([1.0, 1e-30]), pairs=3)
+    memory = memory._replace(now=memory.now._replace(inverse=blind, gamma=0.1), age=5)
+    plant = reading(memory.now.q, memory.now.f, memory.now.g)
+    after, moved, cause = tactic.propose(HOST, memory, board, plant, lambda move: move)
+    assert cause == 0 and after.now.inverse.pairs == 0
+    np.testing.assert_allclose(moved.way, [0.0, -0.3])
+
+
+def test_a_step_in_a_box_solves_for_the_free_coordinates():
+    """A coupled quadratic whose free minimum lies outside: the step reaches the minimum within the box."""
+    B, g = np.array([[2.0, 1.5], [1.5, 2.0]]), np.array([-1.0, -6.0])
+    low, high = np.full(2, -1.0), np.full(2, 1.0)
+    way = dense_way(HOST, np.linalg.inv(B), g, low, high, np.zeros(2, bool), 100.0)
+    np.testing.assert_allclose(way.s, [-0.25, 1.0])
+    np.testing.assert_allclose(way.Bs[0] + g[0], 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))

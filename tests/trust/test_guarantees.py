@@ -56,6 +56,14 @@ def float64_in_all_threads():
     jax.config.update("jax_enable_x64", False)  # as it comes; a test's own double precision is a context
 
 
+@pytest.mark.parametrize("door", ["compiled", "compiled particles"])
+def test_a_counter_in_compiled_code_sees_no_call_past_a_budget(benchmark, door, float64_in_all_threads):
+    guarantees = benchmark("guarantees")
+    rows = rows_of(guarantees, "doors", guarantees.Config(budgets=(1, 2, 7, 30), seeds=2, doors=(door,)))
+    assert len(rows) == 4 and all(row.holds for row in rows), rows
+    assert [row.evaluations for row in rows] == [2, 4, 14, 60]
+
+
 def test_a_compiled_loop_reads_what_fits_and_no_more(benchmark, float64_in_all_threads):
     guarantees = benchmark("guarantees")
     config = guarantees.Config(budgets=(1, 3, 7, 60), seeds=3, methods=("gd",), oracles=("exact", "value_only"))

@@ -89,7 +89,7 @@ def summary(fought: Sequence[Contest]) -> str:
     """One line: in how many cells the first is better, worse, or can't be told apart, and the count of tasks."""
     if not fought:
         return "No cell has both methods."
-    verdicts = Counter(contest.comparison.verdict for contest in fought)
+    verdicts = Counter(contest.comparison.ranks for contest in fought)
     wins, ties, losses = (sum(getattr(contest.comparison, kind) for contest in fought) for kind in TALLIES)
     return (
         f"{fought[0].method} against {fought[0].rival}: better in {verdicts[Verdict.BETTER]}, worse in "
@@ -99,6 +99,11 @@ def summary(fought: Sequence[Contest]) -> str:
 
 
 TALLIES = ("wins", "ties", "losses")
+BY_RANKS = ", by ranks"
+TRUSTED = (
+    "Verdicts are the test's. Where it is significant and the interval of the mean includes 0 they say so (by ranks): "
+    "the test is trusted there, as it weighs every task alike while a few tasks with large differences decide the mean."
+)
 
 
 def _numbers(one: Digest, metric: str, scale: Scale) -> np.ndarray:
@@ -115,8 +120,13 @@ def _row(contest: Contest) -> tuple[Entry, ...]:
         Entry(f"{told.mean_difference:+.3g}", numbers=(told.mean_difference,)),
         Entry(f"{number(low)} to {number(high)}"),
         Entry(number(told.p_holm, 2), numbers=(told.p_holm,)),
-        *words(told.verdict.value, *(str(getattr(told, kind)) for kind in TALLIES)),
+        *words(_verdict(told), *(str(getattr(told, kind)) for kind in TALLIES)),
     )
+
+
+def _verdict(told: Comparison) -> str:
+    """What the test says, and whether it says so alone."""
+    return told.ranks.value + (BY_RANKS if told.ranks is not told.verdict else "")
 
 
 def _how(metric: str, scale: Scale, count: int) -> str:
@@ -124,8 +134,8 @@ def _how(metric: str, scale: Scale, count: int) -> str:
     floor = f", gaps below {FLOOR:g} counted as that" if scale is Scale.LOG else ""
     return (
         f"Differences are first minus second, so that {good} is good{floor}; their mean over tasks has a bootstrap "
-        f"interval (BCa). p: Wilcoxon's signed-rank test with Holm's correction over all {count} comparisons. A "
-        "verdict needs both. Wins, ties and losses count tasks; numbers that agree to three digits tie."
+        f"interval (BCa). p: Wilcoxon's signed-rank test with Holm's correction over all {count} comparisons. "
+        f"{TRUSTED} Wins, ties and losses count tasks; numbers that agree to three digits tie."
     )
 
 

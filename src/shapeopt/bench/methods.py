@@ -79,6 +79,9 @@ class Hosted(AbstractMethod):
     name: str
     peer: AbstractPeer
 
+    def lacks(self, cell: Cell) -> str:
+        return "it needs residuals, which a task does not have" if self.peer.needs_residuals else ""
+
 
 def list_methods() -> dict[str, str]:
     """Every built-in name, and what kind of method it is."""

@@ -16,16 +16,13 @@ from safetensors.numpy import save
 from ..core.fingerprint import versions
 from .cells import Cell, Protocol
 from .curves import Curves
+from .errors import RecordError
 from .metrics import HitRule, Quantity
 
 FORMAT = "shapeopt-bench-1"
 MAX_BYTES = 2**30
 ARRAYS = tuple(field.name for field in fields(Curves) if "ndarray" in str(field.type))
 NUMBERS = tuple(field.name for field in fields(Curves) if field.name not in ARRAYS)
-
-
-class RecordError(ValueError):
-    """A file that is no record, or a damaged one."""
 
 
 @dataclass(frozen=True)

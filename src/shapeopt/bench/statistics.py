@@ -62,7 +62,8 @@ FEW = 13  # differences up to which SciPy goes through all signs where ranks tie
 class Comparison:
     """The first method against the second on the same tasks; differences are first minus second, in the metric's unit.
 
-    The verdict is better or worse only where the corrected test and the bootstrap interval both say it.
+    The verdict is better or worse only where the corrected test and the bootstrap interval both say it. `ranks` is what
+    the test says alone.
     """
 
     mean_difference: float
@@ -73,6 +74,7 @@ class Comparison:
     ties: int
     losses: int
     verdict: Verdict
+    ranks: Verdict = Verdict.TIE
 
 
 def spread(values: np.ndarray) -> Spread:
@@ -193,11 +195,8 @@ def _comparison(
 ) -> Comparison:
     low, high = mean_interval(a - b, seed=seed, level=level)
     even, leaning = tolerance.ties(a, b), _leaning(a, b, tolerance)
-    verdict = Verdict.TIE
-    if p_holm < 1 - level and leaning < 0 and high < 0:
-        verdict = Verdict.BETTER
-    if p_holm < 1 - level and leaning > 0 and low > 0:
-        verdict = Verdict.WORSE
+    ranks = Verdict.TIE if p_holm >= 1 - level or not leaning else Verdict.BETTER if leaning < 0 else Verdict.WORSE
+    agrees = high < 0 if ranks is Verdict.BETTER else low > 0
     return Comparison(
         mean_difference=float(sign * np.mean(a - b)),
         interval=(low, high) if sign > 0 else (0.0 - high, 0.0 - low),  # no -0.0
@@ -206,5 +205,6 @@ def _comparison(
         wins=int(np.sum((a < b) & ~even)),
         ties=int(np.sum(even)),
         losses=int(np.sum((a > b) & ~even)),
-        verdict=verdict,
+        verdict=ranks if agrees else Verdict.TIE,
+        ranks=ranks,
     )

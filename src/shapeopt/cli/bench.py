@@ -1,6 +1,5 @@
-"""`shapeopt bench run | table | compare | plot`: comparisons under one counted budget."""
+"""`shapeopt bench run | table | compare | plot | scoreboard | show`: comparisons under one counted budget."""
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -13,15 +12,16 @@ import tyro
 from ..core.extras import require
 from ..terminal.environment import keep_compiled_code
 from ..terminal.errors import UsageError, did_you_mean
+from .bench_suites import Half, Scoreboard, Show, SuiteCommand, all_suites, workers_or_all
 from .bench_tables import Compare, Plot, Table
 
 
 @dataclass(frozen=True)
 class Run:
-    """Run methods on every cell of a protocol, one record a cell, resumed where it stopped."""
+    """Run methods on every cell of a protocol or every problem of a suite, resumed where it stopped."""
 
     protocol: tyro.conf.Positional[str]
-    """A protocol's name (see `shapeopt list`), or package.module:PROTOCOL."""
+    """A protocol's or a suite's name (see `shapeopt list`), or package.module:PROTOCOL."""
     out: Path
     """Folder of the records."""
     methods: tuple[str, ...] = ()
@@ -31,7 +31,9 @@ class Run:
     quick: bool = False
     """A minute's worth: few cells, runs and calls."""
     cells: tuple[str, ...] = ()
-    """Run only cells whose name contains one of these."""
+    """Run only cells, or problems of a suite, whose name contains one of these."""
+    half: Half = "dev"
+    """Which half of a suite: dev to look at and tune on, test to record a release."""
     workers: int = 0
     """Local processes; 0 stands for one a core."""
     scheduler: str | None = None
@@ -40,14 +42,17 @@ class Run:
     """Print what was made, what failed and what was left out as JSON; all else goes to the standard error."""
 
     def run(self) -> int:
+        if self.workers < 0:
+            raise UsageError(f"`workers` must not be negative; got {self.workers}")
+        if self.protocol in all_suites():
+            return self._suite()
+        require("jax", "shapeopt bench")
         keep_compiled_code()
         from ..bench.records import RecordError
-        from ..bench.runner import dask_cluster, jobs_of, left_out, local_processes, run_protocol
+        from ..bench.runner import jobs_of, left_out, run_protocol
         from ..core.attribute import UnknownNameError
         from ..paper.methods import find_method
 
-        if self.workers < 0:
-            raise UsageError(f"`workers` must not be negative; got {self.workers}")
         try:
             protocol = self._protocol()
             methods = tuple(dict.fromkeys(self.methods or protocol.methods))
@@ -62,11 +67,9 @@ class Run:
             f"{protocol.name}: {total - len(jobs)} of {total} records are there, {len(jobs)} to make in {self.out}",
             file=told,
         )
-        workers = self.workers or os.cpu_count() or 1
-        cluster = lambda: local_processes(workers) if self.scheduler is None else dask_cluster(self.scheduler)  # noqa: E731
         with _Progress(len(jobs), told) as progress:
             try:
-                outcomes = run_protocol(protocol, methods, self.out, cluster, progress.note, find_method)
+                outcomes = run_protocol(protocol, methods, self.out, self._executor, progress.note, find_method)
             except (OSError, ValueError) as error:
                 what = f"`out` {self.out}" if self.scheduler is None else f"`scheduler` {self.scheduler!r}"
                 raise UsageError(f"{what} can't be used: {error}") from error
@@ -92,6 +95,18 @@ class Run:
             )
         return 1 if failed or len(made) < len(jobs) else 0
 
+    def _suite(self) -> int:
+        """A suite instead of a protocol."""
+        common = (self.methods, self.seed or 0, self.quick, self.cells, self._executor, self.json)
+        return SuiteCommand(self.protocol, self.half, self.out, *common).run()
+
+    def _executor(self) -> Any:
+        from ..bench import pool
+
+        if self.scheduler is not None:
+            return pool.dask_cluster(self.scheduler)
+        return pool.local_processes(workers_or_all(self.workers))
+
     def _protocol(self) -> Any:
         import dataclasses
 
@@ -100,8 +115,9 @@ class Run:
 
         known = all_protocols()
         if self.protocol not in known and ":" not in self.protocol:
-            hint = did_you_mean(self.protocol, known)
-            raise UsageError(f"`protocol` must be one of {', '.join(known)}; got {self.protocol!r}{hint}")
+            hint = did_you_mean(self.protocol, [*known, *all_suites()])
+            there = ", ".join([*known, *all_suites()])
+            raise UsageError(f"`protocol` must be one of {there}; got {self.protocol!r}{hint}")
         found = known.get(self.protocol) or load_attribute(self.protocol, "protocol")
         if not isinstance(found, Protocol):
             raise UsageError(f"`protocol` must name a Protocol; {self.protocol!r} is {found!r}")
@@ -190,8 +206,11 @@ class Bench:
         | Annotated[Table, tyro.conf.subcommand("table")]
         | Annotated[Compare, tyro.conf.subcommand("compare")]
         | Annotated[Plot, tyro.conf.subcommand("plot")]
+        | Annotated[Scoreboard, tyro.conf.subcommand("scoreboard")]
+        | Annotated[Show, tyro.conf.subcommand("show")]
     )
 
     def run(self) -> int:
-        require("jax", "shapeopt bench")
+        if not isinstance(self.command, Run | Scoreboard | Show):
+            require("jax", "shapeopt bench")
         return self.command.run()

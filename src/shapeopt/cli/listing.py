@@ -19,7 +19,7 @@ PROBED = range(1, 121)  # dimensions that are tried to learn which a family take
 
 @dataclass(frozen=True)
 class List:
-    """List the built-in families, the policies, and the methods and protocols of comparisons."""
+    """List the built-in families, the policies, and the methods, protocols and suites of comparisons."""
 
     json: bool = False
     """Print JSON."""
@@ -28,8 +28,10 @@ class List:
         require("jax", "shapeopt list")
         keep_compiled_code()
         families, policies, methods, protocols = list_families(), list_policies(), list_methods(), list_protocols()
+        suites = list_suites()
         if self.json:
             named = {"families": families, "policies": policies, "methods": methods, "protocols": protocols}
+            named |= {"suites": suites}
             print(json.dumps(named, indent=1))
             return 0
         from rich.console import Console
@@ -43,7 +45,8 @@ class List:
             console.print(_table("Methods", methods, ("name", "kind", "about")), "")
         else:
             console.print(_table("Methods", _by_kind(methods), ("kind", "names")), "")
-        console.print(_table("Protocols", protocols, ("name", "cells", "about")))
+        console.print(_table("Protocols", protocols, ("name", "cells", "about")), "")
+        console.print(_table("Suites", suites, ("name", "dev", "test", "extra", "about")))
         return 0
 
 
@@ -98,6 +101,15 @@ def list_protocols() -> list[dict[str, Any]]:
     return [{"name": one.name, "cells": len(one.cells), "about": one.about} for one in all_protocols().values()]
 
 
+def list_suites() -> list[dict[str, Any]]:
+    """One entry for each suite, with the problems of its halves."""
+    from ..bench.suites import SUITES
+
+    counts = [{half: len(one.half(half)) for half in ("dev", "test")} for one in SUITES.values()]
+    rows = zip(SUITES.values(), counts, strict=True)
+    return [{"name": one.name, **count, "extra": one.extra, "about": one.about} for one, count in rows]
+
+
 def dimensions(constructor: Callable[..., Any]) -> str:
     """Which dimensions a family takes, in words, learned by trying."""
     taken = [d for d in PROBED if _takes(constructor, d)]
@@ -130,7 +142,8 @@ def _with_settings(peer: Any) -> str:
     """What a peer is, with the settings that differ from its class's own."""
     own = [field for field in dataclasses.fields(peer) if field.name != "name"]
     other = [field.name for field in own if getattr(peer, field.name) != field.default]
-    settings = ", ".join(f"{name} {getattr(peer, name)}" for name in other)
+    values = [getattr(peer, name) for name in other]
+    settings = ", ".join(f"{key} {getattr(value, 'name', value)}" for key, value in zip(other, values, strict=True))
     return _first_sentence(type(peer)) + (f" ({settings})" if settings else "")
 
 

@@ -5,6 +5,7 @@ internal coordinates (a bounded coordinate is [-5, 5]), all forces are gradients
 that JAX takes them for pytrees without registration; scalars are Python's on the host and arrays on the device.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ class Spec:
     dtype: Any = np.float64
     values_only: bool = False  # a reading is one value, and a force is made of dimension + 1 of them
 
-    @property
+    @functools.cached_property
     def eps(self) -> float:
         return float(np.finfo(self.dtype).eps)
 
@@ -70,7 +71,7 @@ class Board(NamedTuple):
     entry_f: Any
     interrupted: Any  # whether the last basin was left for a while, to be resumed
     scored: Any  # whether the last stage ended with a basin that was scored
-    stages: Any  # begun so far: the counter of the random numbers
+    stages: Any  # ended so far: the counter of the random numbers
     escapes: Any  # basins left so far
     left_f: Any  # base_f when a basin was last left
     outcome: Any  # what became of the last basin: NEW, LOWER or KNOWN
@@ -104,6 +105,9 @@ class Offer(NamedTuple):
     bid: Any
     cost: Any
     wake: Any
+
+
+NOT_NOW = Offer(float("-inf"), 1.0, float("inf"))  # of a tactic that is seen at once to have nothing to bid for
 
 
 class Evidence(NamedTuple):

@@ -47,6 +47,29 @@ class Box(NamedTuple):
             half = xp.where(closed, 0.5 * upper - 0.5 * lower, REACH * xp.maximum(1.0, xp.abs(origin)))
         return Box(*(side.astype(lower.dtype) for side in (lower, upper, centre, half / REACH)))
 
+    def scaled_by(self, x0: np.ndarray, gradient: np.ndarray) -> "Box":
+        """The box with the units of coordinates that lack a side set by the start and the first gradient.
+
+        Such a unit is |x0|, at least the smaller of 1 and the largest |x0| where that is not 0. Where the gradient by
+        that unit is above the lower median of all coordinates', the unit is reduced to match it, but not below |x0|,
+        or a millionth where x0 is 0: a parameter of 1e-5 beside one of 500 is then moved in steps of its own size, and
+        a coordinate that happens to start near 0 in those of the others.
+        """
+        open_ = ~(np.isfinite(self.lower) & np.isfinite(self.upper))
+        size, slope = np.abs(x0), np.abs(gradient)
+        if not open_.any() or not np.all(np.isfinite(slope)):
+            return self
+        unit = np.maximum(min(1.0, size.max() or 1.0), size)
+        steep = np.where(open_, slope * unit, slope * self.scale)
+        seen = np.sort(steep[steep > 0])
+        if not len(seen):
+            return self
+        with np.errstate(divide="ignore", over="ignore"):
+            wanted = np.where(steep > 0, unit * (seen[(len(seen) - 1) // 2] / steep), unit)
+        least = np.where(size > 0, np.minimum(size, unit), 1e-6 * unit)
+        scale = np.where(open_, np.clip(wanted, least, unit), self.scale).astype(self.scale.dtype)
+        return self._replace(scale=scale) if np.all(np.isfinite(1.0 / scale)) else self
+
     @property
     def q_lower(self) -> Vector:
         """Lower bound in internal coordinates (-REACH, or -inf where unbounded; 0 where the box has no width)."""

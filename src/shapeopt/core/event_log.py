@@ -53,7 +53,7 @@ class EventLog:
         self._readings += len(values)
         events = np.flatnonzero(columns["cause"])
         modes, causes = (columns[name][events].astype(int) for name in ("mode", "cause"))
-        wrote = self._writes(modes, causes)
+        wrote, mode_codes, cause_codes = self._writes(modes, causes).tolist(), modes.tolist(), causes.tolist()
         cuts = self._count_cuts(columns)
         places = np.concatenate([self._here, columns["next_x"]]) if "next_x" in columns else None
         self._here = self._here if places is None else places[-particles:]
@@ -65,13 +65,13 @@ class EventLog:
                 particle=who,
                 stage=self._stages[who],
                 **self._named(columns, row),
-                mode=MODE_NAMES[modes[i]],
-                cause=CAUSE_NAMES[causes[i]],
+                mode=MODE_NAMES[mode_codes[i]],
+                cause=CAUSE_NAMES[cause_codes[i]],
                 before=self._before[who],
                 value=float(values[row]),
                 best=float(columns["best"][row]),
                 x=None if places is None else self._restore(places[row]),
-                wrote=bool(wrote[i]),
+                wrote=wrote[i],
                 anchor=self._restore(self._place(columns["anchor"][row])) if "anchor" in columns else None,
                 next_x=self._restore(columns["next_x"][row]) if "next_x" in columns else None,
                 cuts=total - self._cuts_logged[who],

@@ -2,7 +2,10 @@
 
 from importlib.util import find_spec
 
-PACKAGES = {"jax": ("jax", "equinox", "optax", "jaxtyping")}  # of extras that are more than the package of their name
+PACKAGES = {  # of extras that are more than the package of their name
+    "jax": ("jax", "equinox", "optax", "jaxtyping"),
+    "suites": ("jax", "sif2jax", "ase", "rdkit", "sklearn", "ioh"),
+}
 
 
 class MissingExtra(ModuleNotFoundError):

@@ -1,5 +1,6 @@
 """A user's problem put into one form: a flat start, flat bounds, and the way back to the user's own structure."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ class Layout:
 
     @property
     def size(self) -> int:
-        return sum(int(np.prod(shape)) for shape in self.shapes)
+        return sum(math.prod(shape) for shape in self.shapes)
 
     @property
     def flat(self) -> bool:
@@ -32,7 +33,7 @@ class Layout:
         """The user's structure, from a flat NumPy or JAX vector."""
         leaves, start = [], 0
         for shape in self.shapes:
-            size = int(np.prod(shape))
+            size = math.prod(shape)
             leaves.append(x[start : start + size].reshape(shape))
             start += size
         return restore(self.structure, leaves)

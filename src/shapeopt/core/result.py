@@ -150,9 +150,9 @@ def list_minima(archive: Any, x: np.ndarray, fun: float, box: Any, restore: Any)
     """The distinct basins, best first. The best point joins them if its basin was not closed before the run ended."""
     rows = []
     if archive is not None:
-        values, points, visits = map(np.asarray, (archive.values, archive.points, archive.visits))
-        points = box.outward(points)
-        rows = [(float(values[i]), points[i], int(visits[i])) for i in np.flatnonzero(np.isfinite(values))]
+        filled = np.isfinite(archive.values)
+        values, points, visits = (np.asarray(part)[filled] for part in (archive.values, archive.points, archive.visits))
+        rows = list(zip(values.tolist(), box.outward(points), visits.tolist(), strict=True))
     if np.isfinite(fun) and not any(value <= fun for value, _, _ in rows):
         rows.append((float(fun), np.asarray(x), 1))
     rows.sort(key=lambda row: row[0])

@@ -29,12 +29,20 @@ class Limited(NamedTuple):
         zeros = lambda *shape: ops.xp.zeros(shape, dtype)  # noqa: E731
         return Limited(zeros(2 * capacity, d), zeros(capacity, capacity), zeros(capacity, capacity), ops.whole(0))
 
-    def reset(self, ops: Any) -> "Limited":
-        """No pairs; W may stay, since without R_inverse it has no effect."""
+    def reset(self, ops: Any, gamma: Any = None) -> "Limited":
+        """No pairs; W may stay, since without R_inverse it has no effect. `gamma` is handed to `solve`, not kept."""
         return Limited(self.W, ops.xp.zeros_like(self.R_inverse), self.YY, self.slot)
 
-    def add(self, ops: Any, s: Any, y: Any, sy: Any) -> "Limited":
-        """With the pair (s, y), s.y > 0, in place of the oldest one."""
+    def is_blank(self, ops: Any) -> Any:
+        """Whether no pair was taken in yet."""
+        return ops.no(self.R_inverse.any())
+
+    def stretched(self, ops: Any, factor: float) -> "Limited":
+        """The pairs stay as they are: the scale gamma is the caller's."""
+        return self
+
+    def add(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any = None, curvature: Any = None) -> "Limited":
+        """With the pair (s, y), s.y > 0, in place of the oldest one; `yy` and `curvature` are for dense models."""
         slot, capacity = self.slot, self.YY.shape[0]
         unit = sy**-0.5
         y = unit * y

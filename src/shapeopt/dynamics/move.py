@@ -47,7 +47,8 @@ class Move(NamedTuple):
     """What a tactic asks of the plant: a placement onto `target` where `placed`, else a step.
 
     `solve` is v -> M^-1 v with M symmetric and positive definite; `zeta` None: all momentum is dissipated (overdamped);
-    the step is shortened to `radius`.
+    the step is shortened to `radius`. Or `way`, an overdamped step itself, with g . way < 0: it is made by the metric
+    M^-1 = (way way^T / (-g . way) + c (I - g g^T / g . g)) / h^2, which is positive definite for any c > 0.
     """
 
     target: Any = None
@@ -56,6 +57,7 @@ class Move(NamedTuple):
     zeta: Any = None
     radius: Any = None
     channels: Channels | None = None
+    way: Any = None
 
 
 class Line(NamedTuple):
@@ -99,6 +101,12 @@ def close(ops: Any, line: Line, f: Any, live: Any) -> tuple[Any, ...]:
 
 def step(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Stepped:
     """Make a move; `kinetic` is K of the plant's momentum as the last line left it."""
+    if move.way is not None:
+        return ops.cond(
+            move.placed,
+            lambda: _place(ops, plant, move.target, board, kinetic),
+            lambda: _descend(ops, plant, move.way, board, kinetic),
+        )
     if move.solve is None:
         return _place(ops, plant, move.target, board, kinetic)
     if move.target is None:
@@ -115,6 +123,28 @@ def _place(ops: Any, plant: Plant, target: Any, board: Board, kinetic: Any) -> S
     zero = ops.real(0.0, plant.q.dtype)
     line = Line(-kinetic, zero, zero, zero, zero, zero, kinetic, zero, plant.f, ops.flag(True), ops.flag(False))
     return Stepped(q, ops.xp.zeros_like(plant.p), line)
+
+
+def _descend(ops: Any, plant: Plant, way: Any, board: Board, kinetic: Any) -> Stepped:
+    """An overdamped step that is given: K(p') = p' . h M^-1 p' / 2 h, with p' = -h g and h M^-1 p' = way."""
+    q_new = ops.xp.minimum(ops.xp.maximum(plant.q + way, board.lower), board.upper)
+    zero, slope = ops.real(0.0, way.dtype), ops.dot(plant.g, way)
+    clipping = ops.dot(plant.g, q_new - plant.q) - slope
+    after = -0.5 * slope
+    line = Line(
+        -kinetic,
+        zero,
+        zero,
+        clipping,
+        zero,
+        after - clipping,
+        kinetic,
+        after,
+        plant.f,
+        ops.flag(False),
+        ops.flag(False),
+    )
+    return Stepped(q_new, -H_STEP * plant.g, line)
 
 
 def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Stepped:

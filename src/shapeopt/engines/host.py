@@ -83,7 +83,7 @@ class HostRun:
         self._states: list[Any] = [self._begin(i) for i in range(self.particles)]
         self._share_basins()
         self._points = np.array([self._ask(i) for i in range(self.particles)])
-        self._told, self._next = 0, self._points.copy()
+        self._told, self._next = 0, list(self._points)
         names = [(tactic.name, tactic.phases) for tactic in self.optimizer.tactics]
         self._modes = np.array([int(tactic.mode) for tactic in self.optimizer.tactics])
         self.log = EventLog(self._points.copy(), _writes, lambda x: x, problem.layout.restore, names)
@@ -95,10 +95,10 @@ class HostRun:
         self._last = (0, 0)
         self._ended = False  # whether a stage ended since readings joined the record
 
-    def _begin(self, i: int) -> Any:
-        """Particle i, with its share of the budget: the first starts at x0, the others anywhere in the box."""
-        q = np.minimum(np.maximum(self.box.inward(self.problem.x0), self._lower), self._upper)
-        if i > 0:
+    def _begin(self, i: int, x: np.ndarray | None = None) -> Any:
+        """Particle i, with its share of the budget: at x; else the first at x0 and the others anywhere in the box."""
+        q = np.minimum(np.maximum(self.box.inward(self.problem.x0 if x is None else x), self._lower), self._upper)
+        if i > 0 and x is None:
             share = np.random.default_rng([_unsigned(self.seed), i]).uniform(size=q.size)
             lower, upper = np.maximum(self._lower, -REACH), np.minimum(self._upper, REACH)
             q = (lower + share * (upper - lower)).astype(q.dtype)
@@ -152,18 +152,31 @@ class HostRun:
     def tell(self, reading: Reading, calls: int) -> None:
         """Take in a reading at `x`, after which `calls` calls are spent in all; moves `x`."""
         value, i = float(reading.value), self._told
-        self.saw(self.x, value if math.isfinite(value) else math.inf, calls)
+        if not self.gradients and not self.values_only:
+            self._fit_scales(reading)
+        if value < self.best and value > -math.inf:
+            self.best, self.best_x = value, self._points[i].copy()
+        self.calls = max(self.calls, calls)
         self.gradients += not self.values_only
         info = self._step(i, value, reading)
         self._rows.append(Row(value, self.best, self.calls, *info))
         self._last, self._ended = info[:2], self._ended or info[2] > 0
         if self.keeps_points:
-            self._places.append(self._next[i].copy())
+            self._places.append(self._next[i])
             if self.judges_gradients:
-                self._forces.append(np.reshape(reading.gradient, -1))
+                self._forces.append(np.asarray(reading.gradient).reshape(-1))
         self._told += 1
         if self._told == self.particles:
-            self._told, self._points = 0, self._next.copy()
+            self._told, self._points = 0, np.array(self._next)
+
+    def _fit_scales(self, reading: Reading) -> None:
+        """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
+        box = self.box.scaled_by(self._points[0].astype(float), np.asarray(reading.gradient, float))
+        if box is not self.box:
+            self.box = box
+            self._lower, self._upper = box.q_lower, box.q_upper
+            self._states = [self._begin(i, x) for i, x in enumerate(self._points)]
+            self._share_basins()
 
     def _step(self, i: int, value: float, reading: Reading) -> tuple[int, int, int, tuple[float, ...], bool]:
         """Tell particle i."""
@@ -202,7 +215,7 @@ class HostRun:
             self._places += list(places)
         self._last, self._ended = (codes[-1][0], codes[-1][1]), True
         self._points = places[-self.particles :].copy()
-        self._next = self._points.copy()
+        self._next = list(self._points)
         self._join(batch.ends)
 
     def _join(self, states: list[State]) -> None:

@@ -14,7 +14,7 @@ SAME_BASIN = 0.05  # distance per root coordinate below which two bottoms are on
 def no_basins(ops: Any, d: int, dtype: Any) -> Basins:
     xp = ops.xp
     return Basins(
-        points=xp.zeros((CAPACITY, d), dtype),
+        points=xp.full((CAPACITY, d), xp.inf, dtype),
         values=xp.full(CAPACITY, xp.inf, dtype),
         visits=xp.zeros(CAPACITY, xp.int32),
     )
@@ -23,11 +23,11 @@ def no_basins(ops: Any, d: int, dtype: Any) -> Basins:
 def write_basin(ops: Any, basins: Basins, q: Any, f: Any) -> Basins:
     """With a bottom at q. Near a known one it is that basin again: one more visit, and the lower of both as its bottom.
     Else it takes the row of the worst, if it is better."""
-    xp = ops.xp
-    squares = ops.where(basins.values < xp.inf, ((basins.points - q) ** 2).sum(axis=-1), xp.inf)
+    away = basins.points - q
+    squares = (away * away).sum(axis=-1)  # infinite in rows that are empty
     nearest = squares.argmin()
     known = squares[nearest] <= SAME_BASIN**2 * q.shape[0]
-    row = ops.pick(known, nearest, basins.values.argmax())
+    row = ops.cond(known, lambda: nearest, lambda: basins.values.argmax())
     lower = f < basins.values[row]
     visits = ops.pick(known, basins.visits[row] + 1, ops.pick(lower, 1, basins.visits[row]))
     return Basins(

@@ -94,6 +94,10 @@ class Device:
         return jnp.sqrt(jnp.maximum(x, 0.0))
 
     @staticmethod
+    def log(x: Any) -> Any:
+        return jnp.log(x)
+
+    @staticmethod
     def dot(a: Any, b: Any) -> Any:
         return jnp.dot(a, b)
 

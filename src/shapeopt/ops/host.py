@@ -99,6 +99,10 @@ class Host:
         return math.sqrt(x) if x > 0 else 0.0
 
     @staticmethod
+    def log(x: Any) -> float:
+        return math.log(x) if x > 0 else -math.inf
+
+    @staticmethod
     def dot(a: np.ndarray, b: np.ndarray) -> float:
         return float(a.dot(b))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 PHI = np.array([0x9E3779B9], np.uint32)  # arrays of one entry: NumPy warns of scalars that wrap
-WORD = 0xFFFFFFFF
+BLOCK = 2048  # numbers that the host makes at a time
 FIRST, SECOND = np.array([0x7FEB352D], np.uint32), np.array([0x846CA68B], np.uint32)
 
 
@@ -21,15 +21,10 @@ def _mix(x: Any) -> Any:
     return x ^ (x >> 16)
 
 
-def _words(ops: Any, key: Any, counter: Any, n: int) -> Any:
-    """n words of 32 bits."""
+def _words(key: Any, counters: Any, n: int) -> Any:
+    """n words of 32 bits for each counter; `counters` is (1,) or, for a row each, (k, 1)."""
     lane, scaled = _lanes(n)
-    if ops.traced:
-        count = ops.xp.asarray(counter).astype(np.uint32).reshape(1)
-        seed = _mix((key[:1] ^ _mix(count + PHI)) + key[1:])
-    else:  # the same in Python's integers, which are quicker one at a time
-        mixed = (int(key[0]) ^ _mix_one((int(counter) + int(PHI[0])) & WORD)) + int(key[1])
-        seed = np.array([_mix_one(mixed & WORD)], np.uint32)
+    seed = _mix((key[:1] ^ _mix(counters + PHI)) + key[1:])
     return _mix(_mix(lane + seed) ^ (seed + scaled))
 
 
@@ -40,18 +35,28 @@ def _lanes(n: int) -> tuple[np.ndarray, np.ndarray]:
     return lane, lane * PHI
 
 
-def _mix_one(x: int) -> int:
-    x = ((x ^ (x >> 16)) * 0x7FEB352D) & WORD
-    x = ((x ^ (x >> 15)) * 0x846CA68B) & WORD
-    return x ^ (x >> 16)
-
-
 def uniform(ops: Any, key: Any, counter: Any, n: int, dtype: Any = np.float64) -> Any:
     """n numbers in (0, 1); float64 has 32 random bits, float32 has 23, so neither ever is 0 or 1."""
+    if ops.traced:
+        return _to_unit(_words(key, ops.xp.asarray(counter).astype(np.uint32).reshape(1), n), dtype)
+    block = max(1, BLOCK // n)
+    number, row = divmod(int(counter), block)
+    return _rows(int(key[0]), int(key[1]), number, block, n, np.dtype(dtype))[row]
+
+
+@functools.lru_cache(maxsize=8)
+def _rows(first: int, second: int, number: int, block: int, n: int, dtype: Any) -> np.ndarray:
+    """The numbers of a block of counters, a row each: the host makes those of the next ones at once."""
+    counters = np.arange(number * block, (number + 1) * block, dtype=np.uint64).astype(np.uint32)
+    rows = _to_unit(_words(np.array([first, second], np.uint32), counters[:, None], n), dtype)
+    rows.setflags(write=False)
+    return rows
+
+
+def _to_unit(words: Any, dtype: Any) -> Any:
     if np.dtype(dtype) == np.float32:
-        word = _words(ops, key, counter, n) >> 9
-        return (word.astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-23)
-    return (_words(ops, key, counter, n).astype(np.float64) + 0.5) * 2.0**-32
+        return ((words >> 9).astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-23)
+    return (words.astype(np.float64) + 0.5) * 2.0**-32
 
 
 def normal(ops: Any, key: Any, counter: Any, n: int, dtype: Any = np.float64) -> Any:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from ..core.lazy import lazy_names
 from .batched import Rows, fetch_round
+from .counting import AbstractReader, FunctionReader
 from .finite_differences import SCHEMES, FiniteDifferences
-from .host import BudgetExhausted, HostOracle, Untraceable
+from .host import BudgetExhausted, HostOracle, TraceablePair, Untraceable
+from .jax_use import refers_to_jax
 from .journal import Journal, JournalError
 
 if TYPE_CHECKING:
@@ -25,11 +27,13 @@ __all__ = [
     "ORACLES",
     "SCHEMES",
     "AbstractOracle",
+    "AbstractReader",
     "AdditiveNoise",
     "BudgetExhausted",
     "CoordinateDifferenceOracle",
     "ExactOracle",
     "FiniteDifferences",
+    "FunctionReader",
     "HostOracle",
     "Journal",
     "JournalError",
@@ -39,9 +43,11 @@ __all__ = [
     "OracleState",
     "Reader",
     "Rows",
+    "TraceablePair",
     "Untraceable",
     "ValueOnlyOracle",
     "fetch_round",
+    "refers_to_jax",
     "traced_pair",
 ]
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,6 +29,18 @@ class _Refused(TypeError):
     """The journal says that the objective could not take a NumPy array."""
 
 
+FAILED: dict[str, type[Exception]] = {REFUSAL: _Refused, FAILURE: RuntimeError, OPAQUE: Untraceable}
+
+
+class TraceablePair(Protocol):
+    """x -> (value, gradient) of an objective that computes with JAX (`traced.traced_pair`)."""
+
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]: ...
+
+    def trace(self, x: np.ndarray) -> None:
+        """Raise `Untraceable` if the objective can't be called with a tracer."""
+
+
 class _Known(NamedTuple):
     """What the first reading left for the next `read` at the same point."""
 
@@ -48,11 +60,12 @@ class HostOracle:
     through; an exception of `fun` passes unchanged, its call counted. `fun` gets a copy that it may write to. A
     `journal` keeps every call, and answers those that it has.
 
-    An objective that computes with JAX is found out by its first answer and is then read as a traced pair:
+    An objective that computes with JAX is found out by its code, or by its first answer, and is then read as a traced
+    pair:
 
-        if oracle.first_reading(x):
+        if refers_to_jax(fun) or oracle.first_reading(x):
             oracle.read_traced(x, traced_pair(fun, jac, layout, x.dtype))
-        reading = oracle.read(x)  # for which the first call has paid
+        reading = oracle.read(x)  # for which the last call has paid
 
     Departs from the paper: it has no host objectives.
     """
@@ -117,36 +130,49 @@ class HostOracle:
             self._known = _Known(x, kept.value, kept.gradient, self.calls - before)
         return self.traceable
 
-    def read_traced(self, x: Any, pair: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> bool:
+    def read_traced(self, x: Any, pair: "TraceablePair") -> bool:
         """Read `pair` from now on, the (value, gradient) of an objective that computes with JAX, if it can be traced.
 
-        The gradient at x joins what the first reading left there: both are one reading, and one call. If `fun` can't be
-        traced, False comes back and it is read as it is; that it was begun on a tracer is a call.
+        Where the gradient at x is not known yet, it is read, which is a call; the next `read` at x does not pay for it
+        again. If `fun` can't be traced, False comes back and it is read as it is; that it was begun on a tracer is a
+        call.
 
         Arguments:
-            x: where the first reading was made, which is read next.
-            pair: as `traced.traced_pair` makes it; it raises `Untraceable` at its first call, or not at all.
+            x: where the next reading is made.
+            pair: as `traced.traced_pair` makes it.
         """
         x = self._point(x)
-        if self.limit is not None and self.calls >= self.limit:  # a failed attempt could not be paid
+        known = self._recall(x)
+        complete, reserve = known is not None and known.gradient is not None, known is None
+        if self.limit is not None and self.calls + reserve >= self.limit:  # a failed attempt would leave no value
             return False
-        self.calls += 1
-        self._asked = x
-        known = None if self.journal is None else self.journal.upcoming(self.calls, x)
-        if known == FAILURE:
-            raise RuntimeError(f"Call {self.calls} failed when it was made, says the journal.")
         try:
-            if known == OPAQUE:
-                raise Untraceable
-            value, gradient = pair(x)
+            if complete:
+                self._trace(x, pair)
+            else:
+                kept = self._call(x, lambda x: self._traced_answer(x, pair))
+                self._known = _Known(x, kept.value, kept.gradient, 1)
+                if math.isfinite(kept.value):  # the first answer, if any, may have had single precision
+                    self.best_x, self.best_value = x, kept.value
         except Untraceable:
             self.forgo(OPAQUE)
             return False
-        self.calls -= 1
-        self._complete(x, value, gradient)
         self.fun, self.jac = pair, True
         self.hands_jax = self._double = False
         return True
+
+    def _trace(self, x: np.ndarray, pair: "TraceablePair") -> None:
+        """Call `fun` with a tracer: nothing is evaluated, and it is a call only if it leads to nothing."""
+        self.calls += 1
+        self._asked = x
+        if self.journal is not None and self.journal.upcoming(self.calls, x) == OPAQUE:
+            raise Untraceable
+        pair.trace(x)
+        self.calls -= 1
+
+    def _traced_answer(self, x: np.ndarray, pair: "TraceablePair") -> Kept:
+        value, gradient = pair(x)
+        return Kept(TRACEABLE, host_scalar(value, "fun"), host_gradient(gradient, "jac", x))
 
     def forgo(self, kind: str = FAILURE) -> None:
         """The last call came to nothing, and the run goes on all the same."""
@@ -207,9 +233,8 @@ class HostOracle:
                 kept = ask(x)
             if self.journal is not None:
                 kept = self.journal.keep(*kept)
-        elif kept.kind in (REFUSAL, FAILURE):
-            failed = _Refused if kept.kind == REFUSAL else RuntimeError
-            raise failed(f"Call {self.calls} failed when it was made, says the journal.")
+        elif kept.kind in FAILED:
+            raise FAILED[kept.kind](f"Call {self.calls} failed when it was made, says the journal.")
         self._answered = True
         self._note(x, kept.value)
         return kept
@@ -243,24 +268,6 @@ class HostOracle:
             if isinstance(error, TypeError | AttributeError):
                 raise refused from None
             raise
-
-    def _complete(self, x: np.ndarray, value: float, gradient: np.ndarray) -> None:
-        """Add the gradient to what the first reading left at x.
-
-        Its value gives way to the pair's if it has single precision only: an objective that imports JAX in its first
-        call has computed so.
-        """
-        known = self._recall(x)
-        if known is None:
-            return
-        with np.errstate(over="ignore"):
-            single = known.value == np.float32(known.value)
-        if single and self.dtype.itemsize == 8 and known.value != value:
-            known = known._replace(value=value)
-            self.best_value = np.inf  # no other call was made
-            self._note(x, value)
-        slope = host_gradient(gradient, "jac", x) if known.gradient is None else known.gradient
-        self._known = known._replace(gradient=slope)
 
     def _answer(self, x: np.ndarray) -> Kept:
         return self._checked(self._answers(x), x)

@@ -3,20 +3,21 @@
 This file imports JAX. It is imported once an objective is known to compute with JAX.
 """
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..core.arrays import is_jax
 from ..core.problem import Layout
 from .checks import real_gradient, real_scalar, split_pair
 from .flat import Flat, FlatPair
-from .host import Untraceable
-
-Pair = Callable[[np.ndarray], tuple[float, np.ndarray]]
+from .host import TraceablePair, Untraceable
 
 # What a function raises that can't be called with a tracer: it branches on values, hands its argument to NumPy, or
 # asks for what a tracer does not have.
@@ -27,7 +28,7 @@ jax.tree_util.register_dataclass(Flat, data_fields=["fun"], meta_fields=["layout
 jax.tree_util.register_dataclass(FlatPair, data_fields=["fun", "jac"], meta_fields=["layout"])
 
 
-def traced_pair(fun: Callable[..., Any], jac: Any, layout: Layout, dtype: Any) -> Pair:
+def traced_pair(fun: Callable[..., Any], jac: Any, layout: Layout, dtype: Any) -> TraceablePair:
     """x -> (value, gradient) of an objective that computes with JAX, uncounted: NumPy in and out, compiled by JAX.
 
     Functions that are equal, or that are pytrees and differ in their arrays alone, share compiled code.
@@ -39,11 +40,11 @@ def traced_pair(fun: Callable[..., Any], jac: Any, layout: Layout, dtype: Any) -
         dtype: of x; with 64 bits, JAX computes in double precision.
 
     Raises:
-        Untraceable: by the pair, at its first call, if the objective can't be called with a tracer. That first call is
-            a call of the objective.
+        Untraceable: by the pair, at its first call or by its method `trace`, if the objective can't be called with a
+            tracer or does not answer one with JAX arrays. That it was called so is a call of the objective.
 
     Example:
-        if oracle.first_reading(x):
+        if refers_to_jax(fun) or oracle.first_reading(x):
             oracle.read_traced(x, traced_pair(fun, jac, layout, x.dtype))
     """
     whole = _whole(fun, jac, layout)
@@ -55,15 +56,34 @@ def traced_pair(fun: Callable[..., Any], jac: Any, layout: Layout, dtype: Any) -
     except TypeError:  # a function without a hash
         measure = _compiled.__wrapped__(treedef, others, jac is None)
 
-    def pair(x: np.ndarray) -> tuple[float, np.ndarray]:
-        with jax.enable_x64(np.dtype(dtype).itemsize == 8):
-            try:
-                outcome = np.asarray(measure(arrays, x))
-            except OF_TRACERS as error:
-                raise Untraceable("The objective computes with JAX, but can't be traced.") from error
+    return _Traced(measure, arrays, np.dtype(dtype).itemsize == 8)
+
+
+@dataclass(frozen=True)
+class _Traced:
+    """A compiled (arrays of the function, x) -> [value, gradient], with NumPy in and out."""
+
+    measure: Any
+    arrays: list[Any]
+    double: bool
+
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        with jax.enable_x64(self.double), _of_tracers():
+            outcome = np.asarray(self.measure(self.arrays, x))
         return float(outcome[0]), outcome[1:]
 
-    return pair
+    def trace(self, x: np.ndarray) -> None:
+        """Trace the objective without an evaluation; the first call does not trace it again."""
+        with jax.enable_x64(self.double), _of_tracers():
+            self.measure.trace(self.arrays, x)
+
+
+@contextlib.contextmanager
+def _of_tracers() -> Iterator[None]:
+    try:
+        yield
+    except OF_TRACERS as error:
+        raise Untraceable("The objective computes with JAX, but can't be traced.") from error
 
 
 @functools.lru_cache(maxsize=64)
@@ -89,6 +109,13 @@ def _whole(fun: Callable[..., Any], jac: Any, layout: Layout) -> Any:
 
 def _measured(whole: Any, x: Any, differentiated: bool) -> tuple[Any, Any]:
     if differentiated:
-        return jax.value_and_grad(lambda x: real_scalar(whole(x), "fun", x.dtype))(x)
+        return jax.value_and_grad(lambda x: real_scalar(_of_jax(whole(x)), "fun", x.dtype))(x)
     answer, slope = split_pair(whole(x), "fun")
     return real_scalar(answer, "fun", x.dtype), real_gradient(slope, "jac", x)
+
+
+def _of_jax(answer: Any) -> Any:
+    """The answer, which must not be computed by anything else: it would be a constant of the compiled program."""
+    if not all(map(is_jax, jax.tree.leaves(answer))):
+        raise Untraceable("The objective does not compute with JAX.")
+    return answer

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 
 
 class Start(enum.Enum):
@@ -26,21 +26,27 @@ class Start(enum.Enum):
 class AbstractPeer(abc.ABC):
     """A method with its settings; final classes are frozen dataclasses, and their fields are the settings.
 
-    `package` is what must be importable. A peer may ask for values and for gradients; the reader counts both.
+    `package` is what must be importable. A peer may ask for values and for gradients; the reader counts both. A local
+    method keeps to the reader's own bounds, which may be infinite; what it draws anew, and a global method, keeps to
+    the finite box that it is given. `specialist` marks a method that sees more of the problem than the others do,
+    `needs_residuals` one that sees the residuals, and `largest` is the dimension beyond which it is not compared.
     """
 
     name: str
     package: ClassVar[str]
     uses_gradients: ClassVar[bool]
     start: ClassVar[Start]
+    specialist: ClassVar[bool] = False
+    needs_residuals: ClassVar[bool] = False
+    largest: ClassVar[int] = 10**6
 
     @abc.abstractmethod
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         """Read until the reader refuses, or until nothing is left to do; what was found is in the reader."""
 
 
 def run_peer(
-    peer: AbstractPeer, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int
+    peer: AbstractPeer, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int
 ) -> None:
     """Let `peer` search with the calls that the reader has; every method that takes a start reads x0 first.
 
@@ -60,7 +66,7 @@ def run_peer(
 
 
 def rounds(
-    reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int
+    reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int
 ) -> Iterator[tuple[np.ndarray, int]]:
     """(start, seed) of each round of a method that ends early: x0 first, then uniform points, each with a new seed.
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import Bounds, basinhopping
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start
 
 
@@ -30,8 +30,8 @@ class BasinHopping(AbstractPeer):
         if not self.temperature >= 0:
             raise ValueError(f"`temperature` must not be negative; got {self.temperature}.")
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
-        local = {"method": "L-BFGS-B", "jac": True, "bounds": Bounds(lower, upper)}
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+        local = {"method": "L-BFGS-B", "jac": True, "bounds": Bounds(reader.lower, reader.upper)}
         basinhopping(
             reader.value_and_gradient,
             x0,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start, rounds
 from .packages import load
 from .seeding import numpy_seed
@@ -41,12 +41,27 @@ class CmaEs(AbstractCma):
     name: str = "cma"
     separable: bool = False
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         cma = load(self.package)
         options = _options(lower, upper) | {"CMA_diagonal": self.separable}
         with numpy_seed(seed):
             for start, _ in rounds(reader, x0, lower, upper, seed):
-                cma.CMAEvolutionStrategy(_padded(start), self.sigma0, options).optimize(_value(reader))
+                strategy, since = cma.CMAEvolutionStrategy(_padded(start), self.sigma0, options), reader.asked
+                strategy.optimize(_value(reader))
+                reader.report(strategy.countevals, since)
+
+
+@dataclass(frozen=True)
+class IpopCmaEs(AbstractCma):
+    """pycma with restarts whose population doubles each time (IPOP; Auger and Hansen 2005).
+
+    Departs from the paper: not in it.
+    """
+
+    name: str = "ipop_cma"
+
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+        _restarted(self, reader, x0, lower, upper, seed, bipop=False)
 
 
 @dataclass(frozen=True)
@@ -58,17 +73,30 @@ class BipopCmaEs(AbstractCma):
 
     name: str = "bipop_cma"
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
-        cma, starts = load(self.package), rounds(reader, x0, lower, upper, seed)
-        with numpy_seed(seed):
-            cma.fmin2(
-                _value(reader),
-                lambda: _padded(next(starts)[0]),
-                self.sigma0,
-                _options(lower, upper),
-                restarts=RUNS,
-                bipop=True,
-            )
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+        _restarted(self, reader, x0, lower, upper, seed, bipop=True)
+
+
+def _restarted(
+    peer: AbstractCma,
+    reader: AbstractReader,
+    x0: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    seed: int,
+    bipop: bool,
+) -> None:
+    """pycma's own restarts, around x0 first and then around uniform points."""
+    cma, starts = load(peer.package), rounds(reader, x0, lower, upper, seed)
+    with numpy_seed(seed):
+        cma.fmin2(
+            _value(reader),
+            lambda: _padded(next(starts)[0]),
+            peer.sigma0,
+            _options(lower, upper),
+            restarts=RUNS,
+            bipop=bipop,
+        )
 
 
 def _options(lower: np.ndarray, upper: np.ndarray) -> dict[str, Any]:
@@ -87,6 +115,6 @@ def _padded(x: np.ndarray) -> np.ndarray:
     return np.resize(x, max(2, x.size))
 
 
-def _value(reader: Reader) -> Callable[[np.ndarray], float]:
+def _value(reader: AbstractReader) -> Callable[[np.ndarray], float]:
     dim = reader.lower.size
     return lambda x: reader.value(x[:dim])

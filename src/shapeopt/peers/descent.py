@@ -3,18 +3,20 @@
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 
 FTOL = 1e7 * float(np.finfo(np.float64).eps)  # SciPy's default: relative decrease of f that ends a descent
 
 
 def descend(
-    reader: Reader, start: np.ndarray, lower: np.ndarray, upper: np.ndarray, ftol: float = FTOL
+    reader: AbstractReader, start: np.ndarray, lower: np.ndarray, upper: np.ndarray, ftol: float = FTOL
 ) -> OptimizeResult:
     """The local minimum that L-BFGS-B finds from `start`; value and gradient are one reading."""
     options = {"maxiter": reader.budget, "maxfun": reader.budget, "ftol": ftol}
-    bounds = Bounds(lower, upper)
-    return minimize(reader.value_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    bounds, since = Bounds(lower, upper), reader.asked
+    found = minimize(reader.value_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    reader.report(found.nfev, since)
+    return found
 
 
 class SplitReadings:
@@ -24,7 +26,7 @@ class SplitReadings:
     the same point is free. Where gradients are made of differences, they are paid only when asked for.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: AbstractReader) -> None:
         self._reader = reader
         self._together = reader.cost == reader.value_cost
         self._x = np.full(reader.lower.shape, np.nan)

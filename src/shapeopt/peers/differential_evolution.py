@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import Bounds, differential_evolution
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start, rounds
 
 ROOM = 1e-12  # of the box width: SciPy refuses an x0 that its scaling rounds out of the bounds
@@ -34,11 +34,11 @@ class DifferentialEvolution(AbstractPeer):
         if not self.tol >= 0:
             raise ValueError(f"`tol` must not be negative; got {self.tol}.")
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         room = ROOM * (upper - lower)
         for start, number in rounds(reader, x0, lower, upper, seed):
-            rng = np.random.default_rng(number)
-            differential_evolution(
+            rng, since = np.random.default_rng(number), reader.asked
+            found = differential_evolution(
                 reader.value,
                 Bounds(lower, upper),
                 maxiter=reader.budget,  # a generation reads at least five times
@@ -48,6 +48,7 @@ class DifferentialEvolution(AbstractPeer):
                 x0=np.clip(start, lower + room, upper - room),
                 rng=rng,
             )
+            reader.report(found.nfev, since)
 
     def _population(self, lower: np.ndarray, upper: np.ndarray, rng: np.random.Generator) -> str | np.ndarray:
         if self.members is None:

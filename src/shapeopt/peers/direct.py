@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import Bounds, direct
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start
 
 
@@ -23,7 +23,7 @@ class Direct(AbstractPeer):
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.IGNORES
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         direct(
             reader.value,
             Bounds(lower, upper),

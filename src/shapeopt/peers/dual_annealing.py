@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import Bounds, dual_annealing
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start, rounds
 from .descent import SplitReadings
 
@@ -28,7 +28,7 @@ class DualAnnealing(AbstractPeer):
         if not 0.01 < self.initial_temp <= 5e4:
             raise ValueError(f"`initial_temp` must lie in (0.01, 50000], as SciPy asks; got {self.initial_temp}.")
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         bounds, split = Bounds(lower, upper), SplitReadings(reader)
         steps = int(np.clip(6 * x0.size, 100, 1000))  # SciPy's own limit where no settings are passed on
         local = {"method": "L-BFGS-B", "jac": split.gradient, "bounds": bounds, "options": {"maxiter": steps}}

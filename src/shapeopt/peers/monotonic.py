@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start
 from .descent import FTOL, descend
 
@@ -36,11 +36,12 @@ class MonotonicHopping(AbstractPeer):
         if not self.ftol >= 0:
             raise ValueError(f"`ftol` must not be negative; got {self.ftol}.")
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        best = descend(reader, x0, lower, upper, self.ftol)
+        best = descend(reader, x0, reader.lower, reader.upper, self.ftol)
         while True:
-            found = descend(reader, self._hop(best.x, lower, upper, rng), lower, upper, self.ftol)
+            start = self._hop(np.clip(best.x, lower, upper), lower, upper, rng)
+            found = descend(reader, start, reader.lower, reader.upper, self.ftol)
             if found.fun < best.fun or not np.isfinite(best.fun):
                 best = found
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start
 from .packages import load
 from .seeding import numpy_seed
@@ -23,7 +23,7 @@ class NGOpt(AbstractPeer):
     uses_gradients: ClassVar[bool] = False
     start: ClassVar[Start] = Start.READS
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         nevergrad = load(self.package)
         with numpy_seed(seed):  # methods that it wraps draw from there
             space = nevergrad.p.Array(init=x0, lower=lower, upper=upper)

@@ -5,9 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start, rounds
 from .descent import FTOL
+from .nlopt_calls import NloptObjective
+from .nlopt_local import local_by_values
 from .packages import load
 
 
@@ -28,13 +30,32 @@ class Mlsl(AbstractPeer):
         if not self.tol > 0:
             raise ValueError(f"`tol` must be positive; got {self.tol}.")
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         nlopt = load(self.package)
         local = nlopt.opt(nlopt.LD_LBFGS, x0.size)
         local.set_ftol_rel(self.tol)
         local.set_ftol_abs(self.tol)
         method = nlopt.opt(nlopt.G_MLSL_LDS, x0.size)
         method.set_local_optimizer(local)
+        _run(nlopt, method, reader, x0, lower, upper, seed)
+
+
+@dataclass(frozen=True)
+class MlslBobyqa(AbstractPeer):
+    """The same with NLopt's BOBYQA; values alone.
+
+    Departs from the paper: not in it.
+    """
+
+    name: str = "mlsl_bobyqa"
+    package: ClassVar[str] = "nlopt"
+    uses_gradients: ClassVar[bool] = False
+    start: ClassVar[Start] = Start.READS
+
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+        nlopt = load(self.package)
+        method = nlopt.opt(nlopt.G_MLSL_LDS, x0.size)
+        method.set_local_optimizer(local_by_values(nlopt, x0.size))
         _run(nlopt, method, reader, x0, lower, upper, seed)
 
 
@@ -57,7 +78,7 @@ class AbstractPopulation(AbstractPeer):
         """The smallest population that NLopt takes."""
         return 1
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         nlopt = load(self.package)
         method = nlopt.opt(getattr(nlopt, self.algorithm), x0.size)
         if self.members is not None:
@@ -91,46 +112,19 @@ class Isres(AbstractPopulation):
 
 
 def _run(
-    nlopt: Any, method: Any, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int
+    nlopt: Any, method: Any, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int
 ) -> None:
     """Rounds of `method`; one that NLopt gives up for numerical reasons is followed by one from elsewhere."""
-    objective = _Objective(reader, method)
+    objective = NloptObjective(reader, method)
     method.set_min_objective(objective)
     method.set_lower_bounds(lower)
     method.set_upper_bounds(upper)
     for start, number in rounds(reader, x0, lower, upper, seed):
-        before = reader.readings
+        before, since = reader.readings, reader.asked
         nlopt.srand(number)
         try:
             method.optimize(start)
         except Exception:
             if objective.fault is None and reader.readings == before:  # refused, not given up
                 raise
-        if objective.fault is not None:
-            raise objective.fault
-
-
-class _Objective:
-    """A reader as NLopt calls it.
-
-    An exception must not pass through NLopt, which would go on calling with it pending: it is kept in `fault`, and
-    NLopt is asked to stop.
-    """
-
-    def __init__(self, reader: Reader, method: Any) -> None:
-        self.reader, self.method = reader, method
-        self.fault: Exception | None = None
-
-    def __call__(self, x: np.ndarray, gradient: np.ndarray) -> float:
-        """The value; the gradient is written into `gradient` where that has room."""
-        if self.fault is not None:
-            return np.inf
-        try:
-            if not gradient.size:
-                return self.reader.value(x)
-            value, gradient[:] = self.reader.value_and_gradient(x)
-            return value
-        except Exception as fault:
-            self.fault = fault
-            self.method.force_stop()
-            return np.inf
+        objective.close(since)

@@ -7,7 +7,9 @@ from types import MappingProxyType
 from typing import Any
 
 # Package -> the extra of this project that brings it; SciPy is always there.
-EXTRAS: Mapping[str, str] = MappingProxyType({"cma": "peers", "nlopt": "peers", "nevergrad": "nevergrad"})
+EXTRAS: Mapping[str, str] = MappingProxyType(
+    {"cma": "peers", "nlopt": "peers", "nevergrad": "nevergrad", "optuna": "optuna"}
+)
 
 
 def available(package: str) -> bool:

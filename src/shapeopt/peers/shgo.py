@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import Bounds, shgo
 
-from ..oracles import Reader
+from ..oracles import AbstractReader
 from .base import AbstractPeer, Start
 from .descent import SplitReadings
 
@@ -31,7 +31,7 @@ class Shgo(AbstractPeer):
         if self.points < 1 or self.points == 100:  # SciPy reads 100 as "not given"
             raise ValueError(f"`points` must be positive and not 100; got {self.points}.")
 
-    def search(self, reader: Reader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
+    def search(self, reader: AbstractReader, x0: np.ndarray, lower: np.ndarray, upper: np.ndarray, seed: int) -> None:
         split = SplitReadings(reader)
         shgo(
             split.value,

@@ -1,7 +1,8 @@
 """The one table of peers, which every generic test and comparison reads.
 
 An entry called `method` has the settings that its library comes with, or that its manual advises; `method_...` is the
-same method with a setting that somebody who knows the landscapes would try.
+same method with a setting that somebody who knows the landscapes would try, and `method_scaled` the same in
+coordinates that are scaled to the box.
 """
 
 from collections.abc import Mapping
@@ -9,16 +10,22 @@ from types import MappingProxyType
 
 from .base import AbstractPeer
 from .basinhopping import BasinHopping
-from .cma_es import BipopCmaEs, CmaEs
+from .cma_es import BipopCmaEs, CmaEs, IpopCmaEs
 from .differential_evolution import DifferentialEvolution
 from .direct import Direct
 from .dual_annealing import DualAnnealing
+from .least_squares import LeastSquares
 from .monotonic import MonotonicHopping
 from .multistart import MultiStart
 from .nevergrad_portfolio import NGOpt
-from .nlopt_global import ControlledRandomSearch, Isres, Mlsl
+from .nlopt_global import ControlledRandomSearch, Isres, Mlsl, MlslBobyqa
+from .nlopt_local import Bobyqa
+from .optuna_tpe import OptunaTpe
 from .packages import load
+from .restarts import Bfgs, Cobyqa, NelderMead, Slsqp
+from .scaled import Scaled
 from .shgo import Shgo
+from .tiktak import TikTak, TikTakBobyqa
 
 PEERS: Mapping[str, AbstractPeer] = MappingProxyType(
     {
@@ -54,6 +61,28 @@ PEERS: Mapping[str, AbstractPeer] = MappingProxyType(
             ControlledRandomSearch("crs2_40", members=40),
             Isres(),
             NGOpt(),
+            Scaled("multistart_scaled", MultiStart()),
+            Bfgs(),
+            Scaled("bfgs_scaled", Bfgs()),
+            Slsqp(),
+            Scaled("slsqp_scaled", Slsqp()),
+            NelderMead(),
+            Scaled("nelder_mead_scaled", NelderMead()),
+            Cobyqa(),
+            Scaled("cobyqa_scaled", Cobyqa()),
+            Bobyqa(),
+            TikTak(),
+            Scaled("tiktak_scaled", TikTak()),
+            TikTakBobyqa(),
+            Scaled("mlsl_scaled", Mlsl()),
+            MlslBobyqa(),
+            Scaled("basinhopping_scaled", BasinHopping()),
+            Scaled("basinhopping_wide", BasinHopping(stepsize=5.0)),
+            Scaled("dual_annealing_scaled", DualAnnealing()),
+            Scaled("shgo_scaled", Shgo()),
+            IpopCmaEs(),
+            OptunaTpe(),
+            LeastSquares(),
         )
     }
 )

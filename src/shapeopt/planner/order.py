@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..core.board import Board, Offer
+from ..core.board import NOT_NOW, Board, Offer
+
+FOREVER = float("inf")
 
 
 class Choice(NamedTuple):
@@ -21,9 +23,9 @@ class FixedOrder:
     """
 
     def choose(self, ops: Any, offers: tuple[Offer | None, ...], board: Board) -> Choice:
-        best, chosen, wake = None, ops.whole(0), None
+        best, chosen, wake = None, ops.whole(0), FOREVER
         for i, offer in enumerate(offers):
-            if offer is None:
+            if offer is None or offer is NOT_NOW:
                 continue
             if best is None:
                 best, chosen, wake = offer.bid, ops.whole(i), offer.wake

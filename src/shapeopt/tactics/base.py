@@ -44,6 +44,7 @@ class AbstractTactic(abc.ABC):
         True  # whether it uses a force itself, not only the tactic that opens a basin where it ends
     )
     watches: ClassVar[bool] = False  # whether `watch` sees every reading of the run
+    sweeps: ClassVar[bool] = False  # whether its stage ends so low that the descent after it says nothing of the basin
 
     @abc.abstractmethod
     def blank(self, ops: Any, spec: Spec) -> Any:
@@ -76,6 +77,10 @@ class AbstractTactic(abc.ABC):
     def watch(self, ops: Any, memory: Any, board: Board, plant: Plant) -> tuple[Any, Any]:
         """(memory, urgent) after any reading of the run, for tactics that learn from those of others (`watches`)."""
         return memory, ops.flag(False)
+
+    def told_of_noise(self) -> "AbstractTactic":
+        """The tactic where the user says that forces are noisy."""
+        return self
 
     def wants_force(self, ops: Any, memory: Any) -> Any:
         """Whether the next reading must bring a force, where each costs dimension + 1 values."""

@@ -242,7 +242,7 @@ class Interpolate(AbstractTactic):
             lambda: (memory._replace(trial=self._spread_point(ops, memory, board)), ops.whole(MOVES)),
             lambda: self._planned(ops, memory, board),
         )
-        target = memory.centre + ops.times(memory.axes, memory.trial)
+        target = ops.xp.asarray(memory.centre + ops.times(memory.axes, memory.trial), plant.q.dtype)
         lost = ops.no((abs(target) < INF).all())  # the model is beyond repair
         made = step(Move(ops.pick(lost, plant.q, target)))
         there = lambda: ops.solve(memory.axes, made.q - memory.centre)  # noqa: E731
@@ -264,7 +264,7 @@ class Interpolate(AbstractTactic):
         on = ops.pick(ahead >= 2.0 * length, 2.0 * one, ops.pick(behind >= length, -one, 0.5 * one))
         second = ops.pick(lower, on, back)
         along = ops.pick(model.count <= d, one, second)
-        return ops.where(xp.arange(d, dtype=xp.int32) == i, along, 0.0)
+        return xp.asarray(xp.arange(d, dtype=xp.int32) == i, memory.centre.dtype) * ops.real(along, memory.centre.dtype)
 
     def _planned(self, ops: Any, memory: InterpolateMemory, board: Board) -> tuple[InterpolateMemory, Any]:
         """The memory with the next trial, or the news that there is none."""
@@ -380,6 +380,7 @@ class Interpolate(AbstractTactic):
         x = memory.centre + ops.times(memory.axes, best)
         q = ops.xp.minimum(ops.xp.maximum(x, board.lower), board.upper)
         g = ops.solve(memory.axes.T, model.g)
+        lowest = ops.xp.zeros(1, q.dtype) + ops.min(f, board.base_f)
         return Evidence(
             q=q,
             f=f,
@@ -393,7 +394,7 @@ class Interpolate(AbstractTactic):
             predicted=zero,
             noise_std=-1.0,
             structure=ops.whole(0),
-            value_precision=self._unit(ops, memory),
+            value_precision=ops.real(unit(ops, memory.printed, lowest)[0], q.dtype),
         )
 
     def phase(self, ops: Any, memory: InterpolateMemory) -> Any:

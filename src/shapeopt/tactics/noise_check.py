@@ -6,10 +6,10 @@ Departs from the paper: not in it; there noise is known.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import UNKNOWN, Board, Draws, Evidence, Offer, Plant, Spec, after_survey, resolution
+from ..core.board import NOT_NOW, UNKNOWN, Board, Draws, Evidence, Offer, Plant, Spec, after_survey, resolution
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
@@ -36,6 +36,9 @@ class NoiseCheck(AbstractTactic):
     name: ClassVar[str] = "noise check"
     mode: ClassVar[Mode] = Mode.ESCAPE
 
+    def told_of_noise(self) -> "NoiseCheck":
+        return replace(self, told=True)
+
     def blank(self, ops: Any, spec: Spec) -> NoiseCheckMemory | None:
         if spec.values_only:
             return None
@@ -46,6 +49,8 @@ class NoiseCheck(AbstractTactic):
         unknown = (board.noise_std < 0) & (board.base_f < float("inf"))
         if self.told:
             return bid(ops, unknown & board.fresh, 10.0)
+        if not ops.traced and (board.fresh or board.mismatch <= self.suspicious):
+            return NOT_NOW
         seen = self.visible * resolution(memory.eps, board.base_f)
         stalled = (board.cause == int(Cause.STALL)) & (board.predicted > seen)
         suspected = (stalled | board.interrupted) & (board.mismatch > self.suspicious)

@@ -138,8 +138,9 @@ def inverted(ops: Any, model: Quadratic) -> Quadratic:
     scale = ops.pick(widest > 0, widest, 1.0)
     y = offsets / scale
     inner = y @ y.T
-    edge = xp.concatenate([ops.where(here, 1.0, 0.0)[:, None], y], axis=1)
-    A = 0.5 * inner * inner + xp.eye(n, dtype=y.dtype) * ops.where(here, 0.0, 1.0)
+    ones = xp.asarray(here, y.dtype)
+    edge = xp.concatenate([ones[:, None], y], axis=1)
+    A = 0.5 * inner * inner + xp.eye(n, dtype=y.dtype) * (1.0 - ones)
     W = xp.concatenate(
         [xp.concatenate([A, edge], axis=1), xp.concatenate([edge.T, xp.zeros((d + 1, d + 1), y.dtype)], axis=1)]
     )
@@ -166,7 +167,7 @@ def _row(ops: Any, model: Quadratic, z: Any) -> Any:
 def _changed_inverse(ops: Any, model: Quadratic, row: Any, z: Any) -> tuple[Any, Any]:
     """W^-1 after the point of a row has moved to z (Sherman, Morrison and Woodbury); and whether it can be trusted."""
     xp = ops.xp
-    unit = ops.where(xp.arange(model.inverse.shape[0], dtype=xp.int32) == row, 1.0, 0.0)
+    unit = xp.asarray(_rows(model.inverse.shape[0]) == row, z.dtype)
     empty = row >= model.count
     before = ops.pick(empty, unit, _row(ops, model, model.points[row]))
     y = (z - model.base) / model.scale

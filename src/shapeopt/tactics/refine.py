@@ -1,15 +1,22 @@
 """Descend into a basin by a quasi-Newton method, and leave it as soon as it is known or can't pay.
 
-Overdamped steps with M = h^2 B, B the secant Hessian: the refine limit. One reading a trial. A trial that decreases f
-enough (Armijo) becomes the incumbent, and the next step goes from there; one that does not is taken back towards the
-incumbent, by a placement, to the minimum of the cubic through both ends. A trial that shows negative curvature is
-accepted too and lengthens the next step. Where a trial is accepted before a kink that the one before it was rejected
-behind, the change of force between those two is the curvature that counts: along the way to the kink there is none.
+One reading a trial, each made from the incumbent (q, f, g) by the step of a secant model inside a radius and the box:
 
-    converged   the step predicts no decrease that could be seen, or next to none of the spread between basins
-    stall       the line is too short, or noise drowns the force
-    revisit     f fits the quadratic whose bottom is the base
-    hopeless    even four times the predicted decrease would not reach the base
+    s = -A g on free coordinates, |s| <= radius      A: the model's inverse Hessian (dynamics/dense.py, inverse.py)
+    r = (f - f(q + s)) / (-(g.s + s.B s / 2))        decrease, as a share of what the model predicts
+
+The trial becomes the incumbent if r > 1e-4. The radius shrinks to the minimum of the cubic through both ends where
+r < 1/4, and grows to where the slope's secant vanishes, at most tenfold, where r > 3/4 and it was in the way. Trials
+that are rejected teach curvature too, unless they are far from what was predicted. A model that predicts no decrease
+is replaced by its scale before the basin counts as converged. These are overdamped steps with M = h^2 B: the refine
+limit.
+
+    converged   no decrease is predicted that could be seen, by the model or by its scale alone; or the last step
+                gained, and the next one predicts, next to none of what the steps before it gained, or of the spread
+                between basins. The best basin is resumed before the run ends.
+    stall       the radius is too short; or trials are rejected in a row and values do not fit forces, as in noise
+    revisit     f fits, twice in a row, the quadratic whose bottom is the base
+    hopeless    even several times the predicted decrease would not reach the base
 
 Departs from the paper: M is not diagonal; hopeless and revisit are not in it.
 """
@@ -21,59 +28,76 @@ from typing import Any, ClassVar, NamedTuple
 from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, is_noisy, resolution
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
+from ..dynamics.dense import Dense, Way, dense_way, shortened
 from ..dynamics.inverse import Limited
-from ..dynamics.move import H_STEP, Move, Stepped
-from .base import AbstractTactic, Step, bid, eps_of, goes_on
+from ..dynamics.move import Move, Stepped
+from .base import AbstractTactic, Step, eps_of, goes_on
 
 INF = float("inf")
 NONE = int(Cause.NONE)
 CAUSES = tuple(map(int, (Cause.HOPELESS, Cause.REVISIT, Cause.STALL, Cause.CONVERGED, Cause.NONFINITE)))
 
 
-class RefineMemory(NamedTuple):
-    """The incumbent (q, f, g), the move being tried from it, and the curvature of this basin."""
+class Descent(NamedTuple):
+    """The incumbent of a basin, and what is known of its curvature: all that is needed to go on there."""
 
     q: Any
     f: Any
     g: Any
-    move: Any  # the whole step from the incumbent; trials are at q + t move
-    t: Any
-    stretch: Any
+    inverse: Any  # Dense or Limited
+    gamma: Any  # scale of the inverse Hessian along the last step
+    radius: Any  # longest step
+
+
+class RefineMemory(NamedTuple):
+    """The basin being descended, the best one left before its end, and the trial that is under way."""
+
+    now: Descent
+    best: Descent
+    unfinished: Any  # whether the best one still predicts a decrease that could be seen
+    way: Way  # the trial's step from the incumbent, B s and slope by the model
+    by_H: Any  # whether BFGS made it
+    predicted: Any  # decrease that the trial predicts
     accepted: Any  # was the last trial accepted
-    inverse: Any  # secant model of the inverse Hessian
-    gamma: Any  # its scale
-    beyond: Any  # the last trial, if that was rejected: the bottom of the line lies before it
-    beyond_g: Any
-    bracketed: Any  # whether it was
-    radius: Any  # longest step, per root coordinate
+    rejections: Any  # trials rejected since one was
+    fell: Any  # decrease of the last accepted trial
+    gained: Any  # decrease of the last steps: the largest one, forgotten by and by
     age: Any  # readings in this basin
     start: Any  # value where the basin was entered
     origin: Any  # that place
     mismatch: Any  # how far changes of f are from the work of the force: 0 for a smooth f without noise
-    predicted: Any  # decrease that the next trial predicts
-    same: Any  # whether the last accepted trial looked like the base's own basin
+    same: Any  # accepted trials in a row that looked like the base's own basin
 
 
 @dataclass(frozen=True)
 class Refine(AbstractTactic):
     """Quasi-Newton descent with one reading a trial."""
 
-    armijo: float = 1e-4  # Nocedal and Wright, section 3.1
-    wolfe: float = 0.9  # weak Wolfe condition: share of the slope that may be left after a rejected trial
-    growth: float = 4.0  # of the step on negative curvature; More and Thuente's extrapolation limit
-    first_step: float = 1.0  # length of a run's first step per root coordinate, where the box is 10 wide
-    first_radius: float = 1.0  # longest first step of a basin, likewise
-    radius_growth: float = 2.5
-    largest_radius: float = 10.0
-    shortest: float = 1e-4  # a line this short has failed
+    armijo: float = 1e-4  # share of the predicted decrease that accepts a trial (Nocedal and Wright, section 4.1)
+    poor: float = 0.25  # share below which the radius shrinks,
+    good: float = 0.75  # and above which it may grow (likewise)
+    far: float = 1.0  # a trial that rises by more than this multiple of the predicted decrease teaches nothing
+    growth: float = 2.5  # of the radius at the least,
+    largest_growth: float = 10.0  # and at the most
+    stretch: float = 4.0  # of the model where a step met no curvature; More and Thuente's extrapolation limit
+    first_radius: float = 0.3  # first step of a basin per root coordinate, where the box is 10 wide
+    shortest: float = 1e-13  # a radius this short, per root coordinate, has failed
+    tries: int = 5  # trials rejected in a row after which noise is suspected,
+    suspicious: float = 0.2  # if values and forces do not fit by this, and noise is not known to be absent
     curvature_floor: float = 1e-10  # a pair counts if s.y exceeds this share of |s||y|
     least_change: float = 100.0  # units in the last place of a force: a smaller change is round-off
-    tolerance: float = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is done
-    standstill: float = 1e-9  # step per root coordinate at which a basin is done whatever the spread
+    least_predicted: float = 0.1  # share of the slope: sides of the box may turn a step against the model
+    well: float = -2.0  # logarithm of the relative error below which SR1 may be used,
+    clearly: float = 1.0  # if it is lower than BFGS's by this
+    tolerance: float = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is left,
+    tolerance_gained: float = 1e-8  # and as a share of what the last steps gained
+    forgetting: float = 0.7  # of that gain, by reading
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
     patience: int = 3  # readings before that prediction is trusted
     same_basin: float = 0.03  # agreement of f with the quadratic that has its bottom at the base
-    pairs: int = 24  # of the secant model, and at most two more than coordinates
+    reserve: float = 0.1  # share of the run that may be kept to resume the best basin
+    dense: int = 200  # dimensions up to which the model is a matrix
+    pairs: int = 24  # of the limited-memory model beyond
 
     name: ClassVar[str] = "refine"
     mode: ClassVar[Mode] = Mode.REFINE
@@ -82,34 +106,38 @@ class Refine(AbstractTactic):
     def blank(self, ops: Any, spec: Spec) -> RefineMemory:
         d, dtype, xp = spec.dimension, spec.dtype, ops.xp
         zeros = lambda: xp.zeros(d, dtype)  # noqa: E731
-        zero, one, infinite = (ops.real(x, dtype) for x in (0.0, 1.0, INF))
+        zero, infinite = ops.real(0.0, dtype), ops.real(INF, dtype)
         no = ops.flag(False)
+        inverse = lambda: (  # noqa: E731
+            Dense.blank(ops, d, dtype) if d <= self.dense else Limited.blank(ops, self.pairs, d, dtype)
+        )
+        descent = lambda: Descent(zeros(), infinite, zeros(), inverse(), zero, zero)  # noqa: E731
         return RefineMemory(
-            q=zeros(),
-            f=infinite,
-            g=zeros(),
-            move=zeros(),
-            t=one,
-            stretch=one,
+            now=descent(),
+            best=descent(),
+            unfinished=no,
+            way=Way(zeros(), zeros(), zero),
+            by_H=no,
+            predicted=infinite,
             accepted=no,
-            inverse=Limited.blank(ops, min(self.pairs, d + 2), d, dtype),
-            gamma=zero,
-            beyond=zeros(),
-            beyond_g=zeros(),
-            bracketed=no,
-            radius=zero,
+            rejections=ops.whole(0),
+            fell=infinite,
+            gained=zero,
             age=ops.whole(0),
             start=infinite,
             origin=zeros(),
             mismatch=zero,
-            predicted=infinite,
-            same=no,
+            same=ops.whole(0),
         )
 
+    # ---------------------------------------------------------------------------------------------- stages
+
     def offer(self, ops: Any, memory: RefineMemory, board: Board) -> Offer:
-        here = board.fresh & ops.no(is_noisy(ops, board))
-        resumes = board.interrupted & ops.no(board.fresh) & ops.no(is_noisy(ops, board))
-        return bid(ops, here | resumes, 4.0, cost=2.0 * board.base.shape[0])
+        d, quiet = board.base.shape[0], ops.no(is_noisy(ops, board))
+        opens = quiet & (board.fresh | board.interrupted)
+        late = board.left <= ops.max(6.0, ops.min(self.reserve * board.readings, d + 6.0))
+        finishes = quiet & memory.unfinished & late & ops.no(board.fresh)
+        return Offer(ops.pick(finishes, 9.0, ops.pick(opens, 4.0, -INF)), 2.0 * d, INF)
 
     def open(
         self, ops: Any, memory: RefineMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
@@ -120,45 +148,53 @@ class Refine(AbstractTactic):
 
     def _entered(self, ops: Any, memory: RefineMemory, plant: Plant) -> RefineMemory:
         """A new basin at the plant; the last basin's curvature scale is the first guess of its own."""
-        q, f, g, one = plant.q, plant.f, plant.g, ops.real(1.0, plant.q.dtype)
+        q, f, g = plant.q, plant.f, plant.g
+        radius = ops.real(self.first_radius * q.shape[0] ** 0.5, q.dtype)
         steepest = ops.max(ops.norm(g), 1e-300 if q.dtype.itemsize == 8 else 1e-36)
-        first = self.first_step * q.shape[0] ** 0.5 / steepest
-        guess = ops.min(ops.max(memory.gamma, 1e-3 * first), 10.0 * first)
-        no = ops.flag(False)
-        return RefineMemory(
-            q=q,
-            f=f,
-            g=g,
-            move=memory.move,
-            t=one,
-            stretch=one,
+        gamma = radius / steepest
+        return memory._replace(
+            now=Descent(q, f, g, memory.now.inverse.reset(ops, gamma), gamma, radius),
             accepted=ops.flag(True),
-            inverse=memory.inverse.reset(ops),
-            gamma=ops.pick(memory.gamma > 0, guess, first),
-            beyond=memory.beyond,
-            beyond_g=memory.beyond_g,
-            bracketed=no,
-            radius=self.first_radius * one,
+            rejections=ops.whole(0),
+            fell=ops.real(INF, q.dtype),
+            gained=ops.real(0.0, q.dtype),
             age=ops.whole(0),
             start=f,
             origin=q,
             mismatch=ops.real(0.0, q.dtype),
             predicted=ops.real(INF, q.dtype),
-            same=no,
+            same=ops.whole(0),
         )
 
     def _resumed(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> RefineMemory:
-        """The plant was elsewhere: the next trial is placed on the line down the incumbent's force, or down the base's
-        where no basin was entered yet."""
+        """Go on with the basin that was interrupted (with the base, where none was entered), or with the best one."""
         base = plant._replace(q=board.base, f=board.base_f, g=board.base_g)
-        memory = ops.cond(memory.f < INF, lambda: memory, lambda: self._entered(ops, memory, base))
-        length = memory.gamma * ops.norm(memory.g)
-        longest = memory.radius * memory.q.shape[0] ** 0.5
-        factor = ops.pick(length > longest, longest / ops.pick(length > 0, length, 1.0), 1.0)
-        no = ops.flag(False)
-        return memory._replace(move=-(memory.gamma * factor) * memory.g, t=1.0, accepted=no, bracketed=no)
+        paused = ops.cond(memory.now.f < INF, lambda: memory, lambda: self._entered(ops, memory, base))
+        finished = memory._replace(now=memory.best, start=memory.best.f, origin=memory.best.q, age=ops.whole(0))
+        memory = ops.pick(board.interrupted, paused, finished)
+        return memory._replace(accepted=ops.flag(False), rejections=ops.whole(0))
+
+    def evidence(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> Evidence:
+        now = memory.now
+        return Evidence(
+            q=now.q,
+            f=now.f,
+            g=now.g,
+            basin=ops.flag(True),
+            rebase=ops.flag(True),
+            fresh=ops.flag(False),
+            descent=ops.norm(now.q - memory.origin) / plant.q.shape[0] ** 0.5,
+            fall=abs(memory.start - now.f),
+            mismatch=memory.mismatch,
+            predicted=memory.predicted,
+            noise_std=-1.0,
+            structure=ops.whole(0),
+        )
+
+    # --------------------------------------------------------------------------------------------- readings
 
     def observe(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> tuple[RefineMemory, Any]:
+        memory = memory._replace(age=memory.age + 1)
         return ops.cond(
             plant.finite,
             lambda: self._read(ops, memory, board, plant),
@@ -167,169 +203,158 @@ class Refine(AbstractTactic):
 
     def _failed(self, ops: Any, memory: RefineMemory) -> RefineMemory:
         """The trial was not finite: a tenth of the way instead."""
-        t = 0.1 * memory.t
-        return memory._replace(
-            t=t,
-            accepted=ops.flag(False),
-            bracketed=ops.flag(False),
-            radius=t * ops.norm(memory.move) / memory.q.shape[0] ** 0.5,
-            stretch=1.0,
-            age=memory.age + 1,
-        )
+        now = memory.now._replace(radius=0.1 * ops.norm(memory.way.s))
+        return memory._replace(now=now, accepted=ops.flag(False))
 
     def _read(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> RefineMemory:
-        s = plant.q - memory.q
-        slope, slope_end = ops.dot(memory.g, s), ops.dot(plant.g, s)
-        rise, ss = plant.f - memory.f, ops.dot(s, s)
-        steepest = ops.max(ops.dot(plant.g, plant.g), ops.dot(memory.g, memory.g))
+        now = memory.now
+        s, y = plant.q - now.q, plant.g - now.g
+        slope, slope_end, fall = ops.dot(now.g, s), ops.dot(plant.g, s), now.f - plant.f
+        ss, yy, sy = ops.dot(s, s), ops.dot(y, y), slope_end - slope
+        share = ops.over(fall, memory.predicted)
+        accepted = (fall > 0) & (share > self.armijo)
+        radius = self._radius(ops, now.radius, ops.sqrt(ss), share, fall, slope, slope_end)
+        steepest = ops.max(ops.dot(plant.g, plant.g), ops.dot(now.g, now.g))
+        changed = yy > (self.least_change * eps_of(plant.q.dtype)) ** 2 * steepest
+        curved = changed & (share > -self.far) & (sy > self.curvature_floor * ops.sqrt(ss * yy))
+        bent = ops.dot(memory.way.s, memory.way.Bs)
+        curvature = ops.pick(memory.by_H, bent, 0.0)
+        sound = ops.pick(curved, sy, 1.0)
+        inverse, gamma = ops.cond(
+            curved,
+            lambda: (
+                now.inverse.add(ops, s, y, sound, ops.pick(curved, yy, 1.0), curvature),
+                sound / ops.pick(curved, yy, 1.0),
+            ),
+            lambda: (now.inverse, now.gamma),
+        )
+        straight = accepted & ops.no(changed & (sy > 0)) & inverse.is_blank(ops)  # no curvature yet: a longer step
+        inverse, gamma, radius = ops.cond(
+            straight,
+            lambda: (
+                inverse.stretched(ops, self.stretch),
+                self.stretch * gamma,
+                ops.max(radius, self.stretch * now.radius),
+            ),
+            lambda: (inverse, gamma, radius),
+        )
         work = ops.sqrt(ss * steepest / (2.0 * s.shape[0]))
-        error = abs(rise - 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
-        mismatch = 0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0)
-        return ops.cond(
-            rise <= self.armijo * slope,
-            lambda: self._accepted(ops, memory, board, plant, Trial(s, slope, slope_end, ss, steepest, mismatch)),
-            lambda: self._rejected(ops, memory, plant, slope, rise, slope_end, mismatch),
-        )
-
-    def _accepted(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant, trial: "Trial") -> RefineMemory:
-        """The trial is the new incumbent; its pair joins the curvature, or the step grows."""
-        across = memory.bracketed & (trial.slope_end < self.wolfe * trial.slope)
-        s, y, sy, ss = ops.cond(
-            across,
-            lambda: _pair(ops, memory.beyond - plant.q, memory.beyond_g - plant.g),
-            lambda: (trial.s, plant.g - memory.g, trial.slope_end - trial.slope, trial.ss),
-        )
-        yy = ops.dot(y, y)
-        changed = yy > (self.least_change * eps_of(plant.q.dtype)) ** 2 * trial.steepest
-        curved = changed & (sy > self.curvature_floor * ops.sqrt(ss * yy))
-        inverse = ops.cond(
-            curved, lambda: memory.inverse.add(ops, s, y, ops.pick(curved, sy, 1.0)), lambda: memory.inverse
-        )
-        gap = plant.f - board.base_f
-        quadratic = -0.5 * ops.dot(plant.g, board.base - plant.q)  # f - f(bottom) of a quadratic with its bottom there
-        return RefineMemory(
-            q=plant.q,
-            f=plant.f,
-            g=plant.g,
-            move=memory.move,
-            t=1.0,
-            stretch=ops.pick(curved, 1.0, self.growth),
-            accepted=ops.flag(True),
-            inverse=inverse,
-            gamma=ops.pick(curved, sy / ops.pick(curved, yy, 1.0), self.growth * memory.gamma),
-            beyond=memory.beyond,
-            beyond_g=memory.beyond_g,
-            bracketed=ops.flag(False),
-            radius=ops.min(self.radius_growth * memory.radius, self.largest_radius),
-            age=memory.age + 1,
-            start=memory.start,
-            origin=memory.origin,
-            mismatch=trial.mismatch,
-            predicted=memory.predicted,
-            same=ops.flag(abs(gap - quadratic) <= self.same_basin * abs(gap)),
-        )
-
-    def _rejected(
-        self,
-        ops: Any,
-        memory: RefineMemory,
-        plant: Plant,
-        slope: Any,
-        rise: Any,
-        slope_end: Any,
-        mismatch: Any,
-    ) -> RefineMemory:
-        """The line gets shorter."""
-        share = cubic_minimum(ops, slope, rise, slope_end)
-        t = memory.t * ops.min(ops.max(share, 0.1), 0.5)
+        error = abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
+        q, f, g = ops.pick(accepted, (plant.q, plant.f, plant.g), (now.q, now.f, now.g))
         return memory._replace(
-            t=t,
-            stretch=1.0,
-            accepted=ops.flag(False),
-            beyond=plant.q,
-            beyond_g=plant.g,
-            bracketed=ops.flag(True),
-            radius=t * ops.norm(memory.move) / plant.q.shape[0] ** 0.5,
-            age=memory.age + 1,
-            mismatch=mismatch,
+            now=Descent(q, f, g, inverse, gamma, radius),
+            accepted=ops.flag(accepted),
+            rejections=ops.pick(accepted, ops.whole(0), memory.rejections + 1),
+            fell=ops.pick(accepted, fall, memory.fell),
+            gained=ops.max(self.forgetting * memory.gained, ops.pick(accepted, fall, 0.0)),
+            mismatch=0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0),
+            same=ops.pick(accepted, self._like_base(ops, memory.same, board, plant), memory.same),
         )
+
+    def _radius(self, ops: Any, radius: Any, length: Any, share: Any, fall: Any, slope: Any, slope_end: Any) -> Any:
+        """The radius after a trial of this length."""
+        shrunk = length * ops.min(ops.max(cubic_minimum(ops, slope, -fall, slope_end), 0.1), 0.5)
+        bends = (slope_end > slope) & (slope_end < 0)
+        secant = ops.pick(bends, slope / ops.pick(bends, slope - slope_end, 1.0), ops.pick(slope_end < 0, INF, 1.0))
+        grown = length * ops.min(ops.max(secant, self.growth), self.largest_growth)
+        grows = (share > self.good) & (length > 0.8 * radius)
+        return ops.pick(share < self.poor, shrunk, ops.pick(grows, ops.max(radius, grown), radius))
+
+    def _like_base(self, ops: Any, same: Any, board: Board, plant: Plant) -> Any:
+        """How often in a row f has fitted the quadratic that has its bottom at the base."""
+        gap = plant.f - board.base_f
+        quadratic = -0.5 * ops.dot(plant.g, board.base - plant.q)
+        return ops.pick(abs(gap - quadratic) <= self.same_basin * abs(gap), same + 1, ops.whole(0))
+
+    # ---------------------------------------------------------------------------------------------- moves
 
     def propose(
         self, ops: Any, memory: RefineMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[RefineMemory, Stepped, Any]:
-        d, inverse, gamma = plant.q.shape[0], memory.inverse, memory.gamma
-        held = self._held(ops, board, plant)
-        factor = memory.stretch * H_STEP**-2
+        now = memory.now
+        low, high = board.lower - now.q, board.upper - now.q
+        held = self._held(ops, board, now)
+        way, by_H = self._way(ops, now, low, high, held)
+        predicted = ops.max(-way.slope - 0.5 * ops.dot(way.s, way.Bs), -self.least_predicted * way.slope)
+        unseen = resolution(eps_of(now.q.dtype), now.f)
+        flat = ops.no(predicted > unseen)
+        way, predicted, inverse, radius = ops.cond(
+            flat,
+            lambda: self._plain(ops, now, low, high, held),
+            lambda: (way, predicted, now.inverse, now.radius),
+        )
+        now = now._replace(inverse=inverse, radius=radius)
+        memory = memory._replace(now=now, way=way, by_H=ops.flag(by_H & ops.no(flat)), predicted=predicted)
+        made = step(Move(now.q + way.s, ops.no(memory.accepted), way=way.s))
+        cause = self._verdict(ops, memory, board, ops.norm(way.s))
+        return self._kept(ops, memory, board, cause, unseen), made, cause
 
-        def solve(v: Any) -> Any:
-            if held is None:
-                return factor * inverse.solve(ops, v, gamma)
-            free = inverse.solve(ops, ops.where(held, 0.0, v), gamma)
-            return factor * ops.where(held, gamma * v, free)
+    def _held(self, ops: Any, board: Board, now: Descent) -> Any:
+        """Which coordinates are pressed against a bound."""
+        slack = 64.0 * REACH * eps_of(now.q.dtype)  # a placement is exact to round-off only
+        return ((now.q <= board.lower + slack) & (now.g > 0)) | ((now.q >= board.upper - slack) & (now.g < 0))
 
-        back = memory.q + memory.t * memory.move
-        move = Move(back, ops.no(memory.accepted), solve, radius=memory.radius * d**0.5)
-        made = step(move)
-        way = made.q - plant.q
-        along = ops.pick(memory.accepted, way, memory.move)
-        predicted = -memory.t * ops.dot(memory.g, along)
-        memory = memory._replace(move=along, predicted=predicted)
-        return memory, made, self._verdict(ops, memory, board, ops.norm(way) / d**0.5)
+    def _way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> tuple[Way, Any]:
+        """The model's step, and whether BFGS made it."""
+        if isinstance(now.inverse, Limited):
+            return self._limited_way(ops, now, low, high, held), ops.flag(False)
+        model = now.inverse
+        way = dense_way(ops, model.H, now.g, low, high, held, now.radius)
+        way = ops.cond(way.slope < 0, lambda: way, lambda: self._steepest(ops, now, low, high, held))
+        s, share = shortened(ops, -ops.times(model.K, now.g), now.radius)
+        other = Way(s, -share * now.g, ops.dot(now.g, s))
+        inside = ops.no(held.any() | ((s < low) | (s > high)).any())
+        by_K = model.prefers_K(self.well, self.clearly) & (other.slope < 0) & inside
+        return ops.pick(by_K, other, way), ops.no(by_K)
 
-    def _held(self, ops: Any, board: Board, plant: Plant) -> Any:
-        """Which coordinates are pushed against a bound; None where the plant is seen to touch none."""
-        q, slack = plant.q, 64.0 * REACH * eps_of(plant.q.dtype)  # a placement is exact to round-off only
-        if not ops.traced and abs(q).max() < REACH - slack:
-            return None
-        return ((q <= board.lower + slack) & (plant.g > 0)) | ((q >= board.upper - slack) & (plant.g < 0))
+    def _limited_way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> Way:
+        """The same by limited memory: coordinates that would leave the box stop on its side."""
+        xp, g = ops.xp, ops.where(held, 0.0, now.g)
+        s = ops.where(held, 0.0, -now.inverse.solve(ops, g, now.gamma))
+        s, share = shortened(ops, s, now.radius)
+        s = xp.minimum(xp.maximum(s, low), high)
+        slope = ops.dot(g, s)
+        plain = lambda: self._steepest(ops, now, low, high, held)  # noqa: E731
+        return ops.cond(slope < 0, lambda: Way(s, -share * g, slope), plain)
+
+    def _steepest(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> Way:
+        """Down the force, by the scale of the inverse Hessian alone."""
+        g = ops.where(held, 0.0, now.g)
+        s, share = shortened(ops, -now.gamma * g, now.radius)
+        s = ops.xp.minimum(ops.xp.maximum(s, low), high)
+        return Way(s, -share * g, ops.dot(g, s))
+
+    def _plain(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> tuple[Way, Any, Any, Any]:
+        """A fresh model, since the present one predicts no decrease that could be seen."""
+        length = now.gamma * ops.norm(now.g)
+        now = now._replace(radius=ops.pick(length < INF, length, now.radius))
+        way = self._steepest(ops, now, low, high, held)
+        return way, -0.5 * way.slope, now.inverse.reset(ops, now.gamma), now.radius
 
     def _verdict(self, ops: Any, memory: RefineMemory, board: Board, length: Any) -> Any:
-        eps = eps_of(memory.q.dtype)
-        unseen = resolution(eps, memory.f)
-        least = max(self.standstill, 8.0 * eps)
+        now, root = memory.now, memory.now.q.shape[0] ** 0.5
+        eps = eps_of(now.q.dtype)
+        unseen = resolution(eps, now.f)
         nothing = memory.predicted <= unseen
-        little = (memory.age > 0) & (memory.predicted <= self.tolerance * board.spread)
-        converged = memory.accepted & ((length <= least) | nothing | little)
-        failed = ops.no(memory.accepted) & ((memory.t < self.shortest) | nothing)
-        revisit = (board.escapes > 0) & (memory.f + unseen >= board.base_f) & memory.same
-        reachable = memory.f - self.hope * memory.predicted
+        enough = ops.max(self.tolerance * board.spread, self.tolerance_gained * memory.gained)
+        little = (memory.age > 0) & (length < 0.9 * now.radius) & (ops.max(memory.predicted, memory.fell) <= enough)
+        converged = nothing | little | (length <= 8.0 * eps * root)
+        drowned = (memory.rejections >= self.tries) & (memory.mismatch > self.suspicious) & (board.noise_std != 0)
+        failed = ops.no(memory.accepted) & ((now.radius <= self.shortest * root) | nothing | drowned)
+        revisit = (board.escapes > 0) & (now.f + unseen >= board.base_f) & (memory.same >= 2)
+        reachable = now.f - self.hope * memory.predicted
         hopeless = (memory.age >= self.patience) & (reachable > board.base_f)
-        flags = (hopeless, revisit, failed | is_noisy(ops, board), converged, ops.no(memory.f < INF))
+        flags = (hopeless, revisit, failed | is_noisy(ops, board), memory.accepted & converged, ops.no(now.f < INF))
         cause = NONE
         for flag, code in zip(flags, CAUSES, strict=True):  # the last that holds is the one
             cause = ops.pick(flag, code, cause)
         return ops.whole(cause)
 
-    def evidence(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> Evidence:
-        return Evidence(
-            q=memory.q,
-            f=memory.f,
-            g=memory.g,
-            basin=ops.flag(True),
-            rebase=ops.flag(True),
-            fresh=ops.flag(False),
-            descent=ops.norm(memory.q - memory.origin) / plant.q.shape[0] ** 0.5,
-            fall=abs(memory.start - memory.f),
-            mismatch=memory.mismatch,
-            predicted=memory.predicted,
-            noise_std=-1.0,
-            structure=ops.whole(0),
-        )
-
-
-class Trial(NamedTuple):
-    """What a reading says of the line to it from the incumbent."""
-
-    s: Any
-    slope: Any
-    slope_end: Any
-    ss: Any
-    steepest: Any  # the larger square of the forces at both ends
-    mismatch: Any
-
-
-def _pair(ops: Any, s: Any, y: Any) -> tuple[Any, Any, Any, Any]:
-    return s, y, ops.dot(s, y), ops.dot(s, s)
+    def _kept(self, ops: Any, memory: RefineMemory, board: Board, cause: Any, unseen: Any) -> RefineMemory:
+        """The best basin, kept to be resumed, as a descent that is not above the base ends."""
+        best = (cause != NONE) & (memory.now.f <= board.base_f) & (memory.now.f < INF)
+        unfinished = ops.pick(best, ops.flag(memory.predicted > unseen), memory.unfinished)
+        return memory._replace(best=ops.pick(best, memory.now, memory.best), unfinished=ops.flag(unfinished))
 
 
 def cubic_minimum(ops: Any, slope: Any, rise: Any, slope_end: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..core.board import (
     COUPLED,
+    NOT_NOW,
     SUM,
     SWEPT,
     UNTESTED,
@@ -79,6 +80,7 @@ class SeparableSum(AbstractTactic):
 
     name: ClassVar[str] = "separable sum"
     mode: ClassVar[Mode] = Mode.ESCAPE
+    sweeps: ClassVar[bool] = True
     phases: ClassVar[tuple[str, ...]] = ("test", "retest", "sweep", "lowest")
 
     def blank(self, ops: Any, spec: Spec) -> SeparableSumMemory | None:
@@ -93,6 +95,8 @@ class SeparableSum(AbstractTactic):
         )
 
     def offer(self, ops: Any, memory: SeparableSumMemory, board: Board) -> Offer:
+        if not ops.traced and board.structure not in (UNTESTED, SUM):
+            return NOT_NOW
         d = board.base.shape[0]
         length = self.length(ops, board.readings)
         untested = (board.structure == UNTESTED) & (board.readings >= self.tested_run) & (board.base_f < FOREVER)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, is_noisy
+from ..core.board import NOT_NOW, Board, Draws, Evidence, Offer, Plant, Spec, is_noisy
 from ..core.codes import Cause, Mode
 from ..dynamics.move import H_STEP, Move, Stepped
 from .base import AbstractTactic, Step, bid, ends, found, goes_on
@@ -71,6 +71,8 @@ class Settle(AbstractTactic):
         return SettleMemory(ops.whole(RETURN), zeros(), zeros(), zero, first, zero + 1.0, zeros(), zero)
 
     def offer(self, ops: Any, memory: SettleMemory, board: Board) -> Offer:
+        if not ops.traced and not board.noise_std > 0:
+            return NOT_NOW
         due = ops.no(board.scored) | (board.escapes % self.again == 1)
         return bid(ops, is_noisy(ops, board) & due, 4.0, cost=self.share * board.readings)
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec
+from ..core.board import NOT_NOW, Board, Draws, Evidence, Offer, Plant, Spec
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
-from .base import AbstractTactic, Step, bid, ends, found, goes_on
+from .base import AbstractTactic, Step, ends, found, goes_on
 
 
 class StartMemory(NamedTuple):
@@ -29,7 +29,7 @@ class Start(AbstractTactic):
         return StartMemory()
 
     def offer(self, ops: Any, memory: StartMemory, board: Board) -> Offer:
-        return bid(ops, ops.flag(False), 0.0)
+        return NOT_NOW
 
     def open(
         self, ops: Any, memory: StartMemory, board: Board, plant: Plant, draws: Callable[[], Draws]

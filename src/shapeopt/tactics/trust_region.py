@@ -94,7 +94,7 @@ def _in_face(ops: Any, g: Any, H: Any, T: Any, sides: Any, at: Any, radius: Any)
     length = xp.sqrt((T * T).sum(axis=1))
     A = T / length[:, None] * sides[:, None]
     eye = xp.eye(d, dtype=g.dtype)
-    S = ops.solve(A @ A.T + eye * (1.0 - sides + TINY * 100.0), A)
+    S = ops.solve(A @ A.T + eye * xp.asarray(1.0 - sides + 100.0 * TINY, g.dtype), A)
     P = eye - A.T @ S  # onto the directions that are left
     z = ops.times(S.T, at / length)
     left = radius**2 - ops.dot(z, z)

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ..core.board import (
     COUPLED,
+    NOT_NOW,
     SWEPT,
     TURNED_SUM,
     UNTESTED,
@@ -84,6 +85,7 @@ class TurnedAxes(AbstractTactic):
 
     name: ClassVar[str] = "turned axes"
     mode: ClassVar[Mode] = Mode.ESCAPE
+    sweeps: ClassVar[bool] = True
     phases: ClassVar[tuple[str, ...]] = ("survey", "test", "sweep", "lowest")
 
     def blank(self, ops: Any, spec: Spec) -> TurnedAxesMemory | None:
@@ -99,6 +101,8 @@ class TurnedAxes(AbstractTactic):
         )
 
     def offer(self, ops: Any, memory: TurnedAxesMemory, board: Board) -> Offer:
+        if not ops.traced and board.structure != TURNED_SUM and (board.structure != COUPLED or memory.read > 0):
+            return NOT_NOW
         d = board.base.shape[0]
         length = self.sums.length(ops, board.readings)
         needed = self._survey_length(d) + self.sums.room * length

@@ -76,8 +76,9 @@ class Figures:
 
     def _records(self, protocol: Any) -> Iterator[Any]:
         """The protocol's records; runs what is missing."""
+        from ...bench.pool import local_processes
         from ...bench.records import load_records
-        from ...bench.runner import jobs_of, left_out, local_processes, run_protocol
+        from ...bench.runner import jobs_of, left_out, run_protocol
         from ..methods import find_method
 
         jobs = jobs_of(protocol, protocol.methods, self.records, find_method)

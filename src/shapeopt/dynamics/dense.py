@@ -1,0 +1,130 @@
+"""A dense secant model of the inverse Hessian, and the step that it makes inside a radius and a box.
+
+Two matrices race. H is BFGS with self-scaling (Oren and Luenberger 1974; only downwards, as Al-Baali 1998): where the
+model has too much curvature along a step, all of it is scaled down before the pair is taken in,
+
+    H <- H / tau,   tau = min(1, s.y / s.B s),   H+ = (I - rho s y^T) H (I - rho y s^T) + rho s s^T,   rho = 1 / s.y
+
+which forgets curvature of regions left behind. K is SR1, which keeps every pair of a quadratic,
+
+    K+ = K + u u^T / u.y,   u = s - K y
+
+and is used where it has predicted steps from changes of the force clearly better than H of late, and points downhill.
+H is positive definite by construction. A step -K g is made by a metric that is: M^-1 = s s^T / (-g.s) on it, and any
+positive multiple of the identity across the force.
+
+Departs from the paper: there M is diagonal.
+"""
+
+from typing import Any, NamedTuple
+
+PASSES = 6  # changes of the set of coordinates that are fixed on a side
+SOUND = 1e-8  # least |u.y| of an SR1 update, as a share of |u||y| (Nocedal and Wright, section 6.2)
+ERROR_FLOOR = 1e-9
+
+
+class Dense(NamedTuple):
+    """H, K and a running mean of the logarithm of the relative error of either."""
+
+    H: Any
+    K: Any
+    error_H: Any
+    error_K: Any
+    pairs: Any
+
+    @staticmethod
+    def blank(ops: Any, d: int, dtype: Any) -> "Dense":
+        zero = ops.real(0.0, dtype)
+        return Dense(ops.xp.zeros((d, d), dtype), ops.xp.zeros((d, d), dtype), zero, zero, ops.whole(0))
+
+    def reset(self, ops: Any, gamma: Any) -> "Dense":
+        """gamma I, with no pairs."""
+        H = gamma * ops.xp.eye(self.H.shape[0], dtype=self.H.dtype)
+        zero = ops.real(0.0, self.H.dtype)
+        return Dense(H, H, zero, zero, ops.whole(0))
+
+    def is_blank(self, ops: Any) -> Any:
+        """Whether no pair was taken in yet."""
+        return self.pairs == 0
+
+    def stretched(self, ops: Any, factor: float) -> "Dense":
+        """With all curvature divided by the factor."""
+        return self._replace(H=factor * self.H, K=factor * self.K)
+
+    def add(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any, curvature: Any) -> "Dense":
+        """With the pair (s, y), s.y > 0, whose first sets the scale; `curvature`: s.B s where H made the step."""
+        dtype = self.H.dtype
+        first = self.pairs == 0
+        H, K = ops.cond(first, lambda: (self.reset(ops, sy / yy).H,) * 2, lambda: (self.H, self.K))
+        Hy, Ky = ops.times(H, y), ops.times(K, y)
+        yHy = ops.dot(y, Hy)
+        error_H = _mixed(ops, self.error_H, 1.0 - yHy / sy)
+        error_K = _mixed(ops, self.error_K, 1.0 - ops.dot(y, Ky) / sy)
+        larger = ops.no(first) & (curvature > sy)
+        scale = ops.real(ops.pick(larger, curvature / sy, 1.0), dtype)
+        H, Hy, yHy = ops.cond(larger, lambda: (scale * H, scale * Hy, scale * yHy), lambda: (H, Hy, yHy))
+        cross = s[:, None] * (Hy / sy)
+        H = H + ((1.0 + yHy / sy) / sy * s)[:, None] * s - (cross + cross.T)
+        u = s - Ky
+        uy = ops.dot(u, y)
+        sound = uy * uy > SOUND**2 * ops.dot(u, u) * yy
+        K = ops.cond(sound, lambda: K + u[:, None] * (u / ops.pick(sound, uy, 1.0)), lambda: K)
+        return Dense(H, K, error_H, error_K, self.pairs + 1)
+
+    def prefers_K(self, better: float, clearly: float) -> Any:
+        """Whether K predicts well, and clearly better than H (both in logarithms)."""
+        return (self.error_K < better) & (self.error_K + clearly < self.error_H)
+
+
+class Way(NamedTuple):
+    """A step, the change of force B s that its model predicts for it, and the slope g.s."""
+
+    s: Any
+    Bs: Any
+    slope: Any
+
+
+def dense_way(ops: Any, A: Any, g: Any, low: Any, high: Any, held: Any, radius: Any) -> Way:
+    """The model's step from a place where coordinates may move by `low` to `high`; `held` ones are pressed against a
+    bound at first. Coordinates that would leave the box are fixed on its side, those that the model pushes inwards from
+    a side are released (a primal-dual active set), and the others are solved for again,
+
+        B s + g = 0 on free coordinates, s = b on fixed ones:   s = -A (g + l),  A_cc l_c = -(b + A g)_c
+
+    and the whole is shortened to the radius. A is the inverse of B.
+    """
+    xp, Ag = ops.xp, ops.times(A, g)
+    eye = xp.eye(A.shape[0], dtype=A.dtype)
+
+    def solved(fixed: Any, b: Any) -> tuple[Any, Any]:
+        block = ops.where(fixed[:, None] & fixed, A, eye)
+        multipliers = ops.solve(block, ops.where(fixed, -(b + Ag), 0.0))
+        return ops.where(fixed, b, -(Ag + ops.times(A, multipliers))), multipliers
+
+    def again(carry: tuple) -> tuple:
+        side, b, _, _, _, _, number = carry
+        fixed = side != 0
+        s, multipliers = ops.cond(fixed.any(), lambda: solved(fixed, b), lambda: (-Ag, xp.zeros_like(g)))
+        short, share = shortened(ops, s, radius)
+        over = xp.sign(xp.maximum(short - high, 0.0) + xp.minimum(short - low, 0.0))
+        inward = fixed & (side * multipliers < 0)
+        sides = ops.where(fixed, ops.where(inward, 0.0, side), over)
+        b = ops.where(fixed, b, xp.minimum(xp.maximum(s, low), high))
+        return sides, b, short, multipliers, share, ops.flag((sides != side).any()), number + 1
+
+    zero = xp.zeros_like(g)
+    start = (ops.where(held, -xp.sign(g), 0.0), zero, zero, zero, ops.real(1.0, g.dtype), ops.flag(True), ops.whole(0))
+    ended = ops.loop(lambda carry: carry[5] & (carry[6] < PASSES), again, start)
+    s = xp.minimum(xp.maximum(ended[2], low), high)
+    return Way(s, -ended[4] * (g + ended[3]), ops.dot(g, s))
+
+
+def shortened(ops: Any, s: Any, radius: Any) -> tuple[Any, Any]:
+    """s, not longer than the radius, and by what it was multiplied; where it overflows: no step."""
+    square = ops.dot(s, s)
+    share = ops.pick(square > radius * radius, radius / ops.sqrt(ops.pick(square > 0, square, 1.0)), 1.0)
+    return ops.cond(square < float("inf"), lambda: share * s, lambda: ops.xp.zeros_like(s)), share
+
+
+def _mixed(ops: Any, mean: Any, error: Any) -> Any:
+    return 0.5 * mean + 0.5 * ops.log(abs(error) + ERROR_FLOOR)
