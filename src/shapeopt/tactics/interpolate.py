@@ -77,7 +77,7 @@ class Interpolate(AbstractTactic):
     blur: float = 1.0  # points whose values are rounded to more than so many predicted decreases do so, too
     keep: float = 4.0  # points beyond so many radii make room for new ones
     slow_share: float = 1e-3  # of all that a stage has gained: a contraction that gained less since the last one
-    patience: float = 2.0  # comes after so many readings a dimension, even if points are far away
+    patience: int = 2  # comes after so many readings a dimension, even if points are far away
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
     idle_share: float = 1e-9  # of all that a stage has gained, below which a contraction brought nothing;
     idle_most: int = 2  # so many in a row end the stage

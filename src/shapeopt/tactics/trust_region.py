@@ -92,9 +92,9 @@ def _in_face(ops: Any, g: Any, H: Any, T: Any, sides: Any, at: Any, radius: Any)
     """The minimum within the sphere where the rows `sides` of T z are held at `at`."""
     xp, d = ops.xp, g.shape[0]
     length = xp.sqrt((T * T).sum(axis=1))
-    A = T / length[:, None] * sides[:, None]
+    A = T / length[:, None] * xp.asarray(sides, g.dtype)[:, None]
     eye = xp.eye(d, dtype=g.dtype)
-    S = ops.solve(A @ A.T + eye * xp.asarray(1.0 - sides + 100.0 * TINY, g.dtype), A)
+    S = ops.solve(A @ A.T + eye * (1.0 + 100.0 * TINY - xp.asarray(sides, g.dtype)), A)
     P = eye - A.T @ S  # onto the directions that are left
     z = ops.times(S.T, at / length)
     left = radius**2 - ops.dot(z, z)

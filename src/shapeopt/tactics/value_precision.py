@@ -43,7 +43,7 @@ def taken_in(ops: Any, printed: Printed, f: Any, dtype: Any) -> Printed:
     return Printed(
         ops.pick(told, ops.max(printed.digits, digits), printed.digits),
         ops.pick(told, ops.max(printed.decimals, decimals), printed.decimals),
-        ops.whole(printed.read + told),
+        printed.read + ops.whole(told),
     )
 
 
