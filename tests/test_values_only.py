@@ -13,6 +13,7 @@ from shapeopt.engines.host import HostRun, seed_words
 from shapeopt.optimizer import Policy
 
 D = 3
+BY_FORCES = Policy().without("interpolate", "explore", "sample")
 X0, LOWER, UPPER = np.array([-3.0, 0.5, 5.5]), np.full(D, -4.0), np.full(D, 6.0)
 
 
@@ -35,10 +36,10 @@ def rippled(x):
     return float(np.sum((x - 1.3) ** 2 + 3.0 * (1.0 - np.cos(2 * np.pi * (x - 1.3)))))
 
 
-def points_of(budget, fun=bowl):
+def points_of(budget, fun=bowl, policy=None):
     """Where a run on the host reads, and the run."""
     problem = read_problem(X0, (LOWER, UPPER), np.random.default_rng(0))
-    run = HostRun(Policy(), problem, budget, 3, values_only=True)
+    run = HostRun(policy or Policy(), problem, budget, 3, values_only=True)
     points = []
     for call in range(1, budget + 1):
         points.append(run.x.copy())
@@ -52,20 +53,27 @@ def test_every_call_is_a_reading_and_the_first_is_at_x0():
     np.testing.assert_allclose(result.trace.x[0], X0, rtol=1e-14)
 
 
-def test_the_first_half_samples_and_then_forces_are_read_coordinate_by_coordinate():
-    x, _ = points_of(100)
-    moved = np.sum(np.abs(np.diff(x, axis=0)) > 0, axis=1)
-    assert np.all(moved[:48] == D)  # a sample moves every coordinate
-    assert moved[50:53].tolist() == [1, 2, 2]  # a probe leaves its coordinate and enters the next
+def test_the_run_opens_at_x0_the_centre_and_two_points_along_each_coordinate():
+    x, _ = points_of(2 + 2 * D)
+    np.testing.assert_allclose(x[1], 0.5 * (LOWER + UPPER))
+    start = min(x[:2], key=bowl)
+    moved = np.abs(x[2:] - start) > 1e-9
+    assert moved.sum(axis=1).tolist() == [1] * (2 * D) and moved.sum(axis=0).tolist() == [2] * D
 
 
 def test_the_force_that_the_optimizer_gets_is_the_gradient():
-    """To the accuracy of one-sided differences, sqrt(eps)."""
+    """To the accuracy of one-sided differences, sqrt(eps), where no tactic opens basins by values."""
     problem = read_problem(np.array([0.5]), (np.array([-4.0]), np.array([6.0])), np.random.default_rng(0))
-    run = HostRun(Policy(), problem, 40, 0, values_only=True)
+    run = HostRun(BY_FORCES, problem, 40, 0, values_only=True)
     for call in (1, 2):
         run.tell(Reading(np.float64(run.x[0] ** 3), np.zeros(1), np.int32(1)), call)
     np.testing.assert_allclose(run._state(0).board.base_g, 3 * 0.5**2, rtol=1e-6)
+
+
+def test_without_interpolation_forces_are_read_coordinate_by_coordinate():
+    x, _ = points_of(60, policy=BY_FORCES)
+    moved = np.sum(np.abs(np.diff(x, axis=0)) > 0, axis=1)
+    assert moved[: D + 1].tolist() == [1, 2, 2, D]  # a probe leaves its coordinate and enters the next; then a step
 
 
 @pytest.mark.full
@@ -96,15 +104,12 @@ def test_a_probe_that_is_not_finite_leaves_no_force_along_it_and_the_run_goes_on
 
 
 def test_no_energy_flows_while_probes_are_read_and_the_ledger_closes():
-    energy = shapeopt.minimize(bowl, X0, bounds=(LOWER, UPPER), budget=100).energy
-    total = sum(energy[term] for term in energy if term != "delta_H")
-    np.testing.assert_allclose(total, energy.delta_H, atol=1e-9)
-    assert 0 < np.count_nonzero(energy.delta_H[50:]) <= 50 // D + 1
-
-
-def test_too_few_values_for_forces_are_all_sampled():
-    x, _ = points_of(4 * (D + 1))
-    assert np.all(np.sum(np.abs(np.diff(x, axis=0)) > 0, axis=1) == D)
+    forms = {"bounds": (LOWER, UPPER), "budget": 100}
+    for policy in (Policy(), BY_FORCES):
+        energy = shapeopt.minimize(bowl, X0, policy=policy, **forms).energy
+        total = sum(energy[term] for term in energy if term != "delta_H")
+        np.testing.assert_allclose(total, energy.delta_H, atol=1e-9)
+    assert 0 < np.count_nonzero(energy.delta_H) <= 100 // D + 1
 
 
 @pytest.mark.parametrize(("d", "budget"), [(1, 60), (2, 300), (20, 1000)])

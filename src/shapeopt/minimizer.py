@@ -91,7 +91,8 @@ def minimize(
     reading, and the calls after an input was `cut`; None if nobody watched). Where `jac` gave the gradient,
     `gradient_fit` says whether it is that of the values: the `ratio` of the value's changes to what the gradient
     makes of the same moves, over how many `moves`, and whether it `agrees` (is about 1); `message` tells if not. It
-    costs no call.
+    costs no call. Where values are all that is read, `value_precision` is the unit of the last digit that they have at
+    the best point: 0 where they are exact, None where no basin was finished or gradients were read.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")

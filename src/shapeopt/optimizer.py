@@ -35,11 +35,14 @@ from .core.box import REACH
 from .core.codes import Cause, Mode
 from .dynamics.move import Line, close, no_line, step
 from .memory.basins import SAME_BASIN, no_basins, write_basin
+from .ops import HOST
 from .ops.random import to_normal, uniform
 from .planner import FixedOrder
 from .tactics import (
     AbstractTactic,
+    Explore,
     Hop,
+    Interpolate,
     NoiseCheck,
     PairModel,
     Refine,
@@ -63,7 +66,9 @@ TACTICS: tuple[AbstractTactic, ...] = (
     SeparableSum(),
     TurnedAxes(),
     Sample(),
+    Explore(),
     Settle(),
+    Interpolate(),
     Refine(),
     Hop(),
 )
@@ -144,6 +149,12 @@ class Optimizer:
     def names(self) -> tuple[str, ...]:
         return tuple(tactic.name for tactic in self.tactics)
 
+    @property
+    def opens_by_value(self) -> bool:
+        """Whether a basin is opened from a value, so that no force is read for it."""
+        spec = self.spec
+        return spec.values_only and any(t.opens_by_value and t.blank(HOST, spec) is not None for t in self.tactics)
+
     # ------------------------------------------------------------------------------------------------ init
 
     def init(self, ops: Any, q: Any, lower: Any, upper: Any, budget: Any, key: Any) -> State:
@@ -165,6 +176,8 @@ class Optimizer:
             base_f=real(INF),
             base_g=xp.zeros(d, dtype),
             fresh=no,
+            entry=q,
+            entry_f=real(INF),
             interrupted=no,
             scored=no,
             stages=whole,
@@ -177,6 +190,7 @@ class Optimizer:
             mismatch=zero,
             predicted=zero,
             noise_std=real(self.noise_std),
+            value_precision=real(UNKNOWN),
             structure=ops.whole(UNTESTED),
             small_basins=no,
             reach=real(REACH),
@@ -186,20 +200,11 @@ class Optimizer:
             basins=no_basins(ops, d, dtype),
         )
         memories = tuple(tactic.blank(ops, spec) for tactic in self.tactics)
-        first, memories = self._opened(ops, q, budget, memories) if spec.values_only else (0, memories)
-        active, phase = ops.whole(first), whole
+        active, phase = whole, whole
         ledger = (zero,) * 7
         info = Info(active, phase, whole, ledger, no)
         line = no_line(ops, dtype)
         return State(q, xp.zeros(d, dtype), active, phase, whole, real(INF), zero, board, memories, line, no, info)
-
-    def _opened(self, ops: Any, q: Any, budget: Any, memories: tuple) -> tuple[int, tuple]:
-        """The tactic of the first stage of a run by values alone, and all memories."""
-        for i, tactic in enumerate(self.tactics):
-            opened = None if memories[i] is None else tactic.opens(ops, self.spec, q, budget)
-            if opened is not None:
-                return i, (*memories[:i], opened, *memories[i + 1 :])
-        return 0, memories
 
     # ------------------------------------------------------------------------------------------------ tell
 
@@ -367,13 +372,13 @@ class Optimizer:
         unit = board.unit if self.spec.values_only else ops.pick(active == 0, spent, board.unit)
         left = (board.budget - spent) / unit
         readings = ops.pick(active == 0, board.budget / unit, board.readings)
-        if self.spec.values_only:  # the run proper begins after the opening
-            readings = ops.pick((board.stages == 0) & (active != 0), left, readings)
         return board._replace(
             base=ops.pick(rebase, evidence.q, board.base),
             base_f=ops.pick(rebase, evidence.f, board.base_f),
             base_g=ops.pick(rebase, evidence.g, board.base_g),
             fresh=ops.flag(evidence.fresh),
+            entry=ops.pick(evidence.fresh, evidence.q, board.entry),
+            entry_f=ops.pick(evidence.fresh, evidence.f, board.entry_f),
             interrupted=ops.flag(ops.pick(news, paused, board.interrupted | started)),
             scored=ops.flag(scored),
             stages=board.stages + 1,
@@ -382,6 +387,7 @@ class Optimizer:
             mismatch=ops.pick(news, evidence.mismatch, board.mismatch),
             predicted=ops.pick(news, evidence.predicted, board.predicted),
             noise_std=ops.pick(evidence.noise_std >= 0, evidence.noise_std, board.noise_std),
+            value_precision=ops.pick(evidence.value_precision >= 0, evidence.value_precision, board.value_precision),
             structure=structure,
             unit=unit,
             readings=readings,

@@ -32,6 +32,7 @@ class ValueReadings:
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
+        self._by_value = optimizer.opens_by_value
 
     def init(self, ops: Any, inner: State) -> ValueState:
         dtype = self.optimizer.spec.dtype
@@ -46,6 +47,10 @@ class ValueReadings:
 
     def tell(self, ops: Any, state: ValueState, f: Any, box: Box) -> ValueState:
         xp, inner = ops.xp, state.inner
+        if not ops.traced and state.read == 0 and not self._wants_force(ops, inner):  # the same, in fewer operations
+            zeros = xp.zeros_like(inner.q)
+            inner = self.optimizer.tell(ops, inner, f, zeros, ops.real(1.0, self.optimizer.spec.dtype))
+            return ValueState(inner, f, zeros, 0, True)
         x, at_plant = box.outward(inner.q), state.read == 0
         value = ops.pick(at_plant, f, state.value)
         reach = self._reach(ops, x, box)
@@ -62,10 +67,11 @@ class ValueReadings:
     def _wants_force(self, ops: Any, inner: State) -> Any:
         tactics, memories = self.optimizer.tactics, inner.memories
         if not ops.traced:
-            return tactics[inner.active].wants_force(ops, memories[inner.active])
+            tactic = tactics[inner.active]
+            return (tactic.uses_force or not self._by_value) and tactic.wants_force(ops, memories[inner.active])
         wanted = ops.flag(False)
         for i, (tactic, memory) in enumerate(zip(tactics, memories, strict=True)):
-            if memory is not None:
+            if memory is not None and (tactic.uses_force or not self._by_value):
                 wanted = wanted | ((inner.active == i) & tactic.wants_force(ops, memory))
         return wanted
 

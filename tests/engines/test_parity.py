@@ -48,6 +48,8 @@ NOISY = {SMALL: rastrigin, ALL: bowl}
 SENSITIVE = {(SMALL, "ackley"): (50, 30), (ALL, "turned rastrigin"): (CALLS, 25), (ALL, "cluster"): (15, 12)}
 PAIRS = [(d, name) for d in FUNCTIONS for name in FUNCTIONS[d]]
 
+BY_VALUES = {"interpolate", "explore"}  # tactics of runs of values alone
+
 
 def starts(d, name):
     half = 1.5 if name == "cluster" else 5.0
@@ -101,7 +103,8 @@ def test_the_ledger_closes_for_every_tactic_on_both_engines():
             made = run(fun, rng.uniform(-half, half, ALL), budget, lower=-half, upper=half)
             assert closes(made).all()
             seen[run] |= set(made.tactics)
-    assert all(names == {"start", *(tactic.name for tactic in TACTICS)} for names in seen.values()), seen
+    shipped = {"start", *(tactic.name for tactic in TACTICS)} - BY_VALUES
+    assert all(names == shipped for names in seen.values()), seen
 
 
 @pytest.mark.parametrize("run", [run_on_host, pytest.param(run_on_device, marks=pytest.mark.full)])
@@ -203,7 +206,7 @@ def test_a_tactic_without_a_use_has_no_memory_and_no_offer(d):
     optimizer = Optimizer(Policy(), Spec(d))
     unused = {t.name for t in optimizer.tactics if t.blank(HOST, Spec(d)) is None}
     assert (
-        unused
+        unused - BY_VALUES
         == {
             1: {"pair model", "separable sum", "turned axes", "sample"},
             2: {"pair model", "turned axes", "sample"},
@@ -212,4 +215,4 @@ def test_a_tactic_without_a_use_has_no_memory_and_no_offer(d):
         }[d]
     )
     made = run_on_host(wells, np.full(d, 2.0), 60)
-    assert not unused & set(made.tactics)
+    assert not unused & set(made.tactics) and unused >= BY_VALUES

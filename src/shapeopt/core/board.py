@@ -66,7 +66,9 @@ class Board(NamedTuple):
     base: Any  # bottom of the best basin so far, its value and force
     base_f: Any
     base_g: Any
-    fresh: Any  # whether the last stage ended at a finite reading at which no basin was opened
+    fresh: Any  # whether there is a finite reading at which no basin was opened: the plant's, or that at `entry`
+    entry: Any  # that place, and its value
+    entry_f: Any
     interrupted: Any  # whether the last basin was left for a while, to be resumed
     scored: Any  # whether the last stage ended with a basin that was scored
     stages: Any  # ended so far: the counter of the random numbers
@@ -79,6 +81,7 @@ class Board(NamedTuple):
     mismatch: Any  # how far changes of f in the last basin were from the work of the force: 0 without noise
     predicted: Any  # decrease that was still predicted there when its stage ended
     noise_std: Any  # of a force's coordinate; negative while it is not known
+    value_precision: Any  # unit of the last digit of values; 0 where they look exact, negative while it is not known
     structure: Any  # one of UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM and SWEPT
     small_basins: Any  # whether a basin was met that is small for the box
     reach: Any  # half-width of the box in which coordinates without bounds are searched
@@ -122,6 +125,7 @@ class Evidence(NamedTuple):
     predicted: Any
     noise_std: Any  # negative: no news
     structure: Any  # UNTESTED: no news
+    value_precision: Any = UNKNOWN  # negative: no news
 
 
 def searched(ops: Any, board: Board) -> tuple[Any, Any]:

@@ -96,9 +96,11 @@ def make_result(
     restore: Any,
     last: tuple[int, int] | None = None,
     tactics: tuple[str, ...] = (),
+    value_precision: float | None = None,
 ) -> Result:
     """The result; `log` has the run's events, `restore` gives a flat point the user's structure. `points` are flat, a
-    row a reading. `tactics` are the names of the policy's, and `last` the indices of the last stage's and its phase."""
+    row a reading. `tactics` are the names of the policy's, and `last` the indices of the last stage's and its phase.
+    `value_precision` is the unit of the last digit of values; None where nobody looked."""
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
@@ -129,6 +131,7 @@ def make_result(
         energy=energy,
         passivity=None if allowance is None else account_of_port(record, allowance),
         gradient_fit=gradient_fit,
+        value_precision=value_precision,
         **diagnosed,
     )
 

@@ -273,7 +273,13 @@ class HostRun:
             status=status,
             restore=restore,
             tactics=self.optimizer.names,
+            value_precision=self._value_precision(),
         )
+
+    def _value_precision(self) -> float | None:
+        """The unit of the last digit of values, where they are all that is read and a basin was finished."""
+        known = [float(self._state(i).board.value_precision) for i in range(self.particles)]
+        return max(known) if self.values_only and max(known) >= 0 else None
 
     def _settle(self) -> None:
         """Whole rounds of readings join the record, and their events the log."""

@@ -1,7 +1,9 @@
 """Tactics: ways to spend readings, one file each."""
 
 from .base import AbstractTactic
+from .explore import Explore
 from .hop import Hop
+from .interpolate import Interpolate
 from .noise_check import NoiseCheck
 from .pair_model import PairModel
 from .refine import Refine
@@ -13,7 +15,9 @@ from .turned_axes import TurnedAxes
 
 __all__ = [
     "AbstractTactic",
+    "Explore",
     "Hop",
+    "Interpolate",
     "NoiseCheck",
     "PairModel",
     "Refine",

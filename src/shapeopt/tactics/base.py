@@ -39,6 +39,10 @@ class AbstractTactic(abc.ABC):
     phases: ClassVar[tuple[str, ...]] = ("",)
     interruptible: ClassVar[bool] = False  # whether another tactic's `wake` or urgency may end its stage
     uneven: ClassVar[bool] = False  # whether some of its steps take so long that a batch should not wait for them
+    opens_by_value: ClassVar[bool] = False  # whether it opens basins, and needs no force for that
+    uses_force: ClassVar[bool] = (
+        True  # whether it uses a force itself, not only the tactic that opens a basin where it ends
+    )
     watches: ClassVar[bool] = False  # whether `watch` sees every reading of the run
     sweeps: ClassVar[bool] = False  # whether its stage ends so low that the descent after it says nothing of the basin
 
@@ -73,10 +77,6 @@ class AbstractTactic(abc.ABC):
     def watch(self, ops: Any, memory: Any, board: Board, plant: Plant) -> tuple[Any, Any]:
         """(memory, urgent) after any reading of the run, for tactics that learn from those of others (`watches`)."""
         return memory, ops.flag(False)
-
-    def opens(self, ops: Any, spec: Spec, q: Any, budget: Any) -> Any:
-        """The memory with which it has the first stage of a run by values alone, at q; None: it does not."""
-        return None
 
     def told_of_noise(self) -> "AbstractTactic":
         """The tactic where the user says that forces are noisy."""

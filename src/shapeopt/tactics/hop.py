@@ -40,6 +40,7 @@ class Hop(AbstractTactic):
 
     name: ClassVar[str] = "hop"
     mode: ClassVar[Mode] = Mode.ESCAPE
+    uses_force: ClassVar[bool] = False
     phases: ClassVar[tuple[str, ...]] = ("around the best", "anywhere")
 
     def blank(self, ops: Any, spec: Spec) -> HopMemory:

@@ -67,12 +67,13 @@ class Sample(AbstractTactic):
     values_fine: float = 0.15  # the same of values alone
     largest_step: float = 5.0
     share: float = 0.35  # of a run's readings
-    values_share: float = 0.5  # the same of values alone,
-    values_forces: int = 25  # and at most as many values as these forces cost,
-    least_forces: int = 4  # unless fewer forces than these would be left, and all is sampled
+    values_share: float = 0.5  # of the values that are left, the same of values alone,
+    values_escapes: int = 2  # after so many basins, one of them small for the box
+    values_step: float = 1.0  # as `step`, of values alone
     forgetting: int = 5  # the path forgets as fast as it would in this dimension, where forces are read
     rough: float = 30.0  # highest value of the first generation, in lowest, both above the base's
-    least: int = 8  # dimensions from which on it is offered where forces are read
+    least: int = 8  # dimensions from which on it is offered where forces are read,
+    values_least: int = 5  # and where values are
     noisy_readings: float = 4.0  # a dimension, that sampling must have where forces are noisy
     generations: int = 4  # that it must have
     room: float = 1.3  # it needs so many times its own readings before the end
@@ -85,7 +86,7 @@ class Sample(AbstractTactic):
 
     def blank(self, ops: Any, spec: Spec) -> SampleMemory | None:
         d, dtype, xp = spec.dimension, spec.dtype, ops.xp
-        if d < (2 if spec.values_only else self.least):
+        if d < (self.values_least if spec.values_only else self.least):
             return None
         size = self._generation(d, spec.values_only)
         zeros, zero = (lambda: xp.zeros(d, dtype)), ops.real(0.0, dtype)
@@ -107,26 +108,14 @@ class Sample(AbstractTactic):
         usual = 4 + int(3.0 * math.log(d))
         return usual if values_only else max(usual // 2, 4)
 
-    def opens(self, ops: Any, spec: Spec, q: Any, budget: Any) -> SampleMemory:
-        """The memory of a run that begins with sampling: values alone, `budget` of them."""
-        forces = spec.dimension + 1
-        total = ops.real(budget, spec.dtype)
-        usual = ops.min(self.values_share * total, self.values_forces * forces)
-        short = (1.0 - self.values_share) * total < self.least_forces * forces
-        step = ops.real(self.step, spec.dtype)
-        memory = self.blank(ops, spec)
-        assert memory is not None
-        return memory._replace(
-            mean=q,
-            step=step,
-            fine=self.values_fine * step,
-            length=ops.pick(short, FOREVER + total, ops.floor(usual + 0.999)),
-        )
-
     def offer(self, ops: Any, memory: SampleMemory, board: Board) -> Offer:
-        if memory.force is None:
-            return bid(ops, ops.flag(False), 0.0)
         d = board.base.shape[0]
+        if memory.force is None:
+            rugged = board.scored & board.small_basins & (board.escapes >= self.values_escapes) & (memory.read == 0)
+            length = self.values_share * board.left
+            return bid(
+                ops, rugged & (length * (d + 1) >= self.generations * self._generation(d, True)), 6.0, cost=length
+            )
         length = self.share * board.readings
         noisy = is_noisy(ops, board)
         coupled = (board.structure == COUPLED) | (board.structure == SWEPT)
@@ -146,12 +135,15 @@ class Sample(AbstractTactic):
     ) -> SampleMemory:
         settled = ops.pick(board.scored, self.settled_step, self.noisy_step)
         step = ops.pick(is_noisy(ops, board), settled, self.step)
+        fine, length = self.fine, self.share * board.readings
+        if memory.force is None:
+            step, fine, length = self.values_step, self.values_fine, self.values_share * board.left * board.unit
         return memory._replace(
             phase=ops.whole(SAMPLE),
             mean=board.base,
-            step=step,
-            fine=self.fine * step,
-            length=ops.floor(self.share * board.readings),
+            step=ops.real(step, plant.q.dtype),
+            fine=ops.real(fine * step, plant.q.dtype),
+            length=ops.floor(length),
         )
 
     def observe(self, ops: Any, memory: SampleMemory, board: Board, plant: Plant) -> tuple[SampleMemory, Any]:
@@ -217,7 +209,7 @@ class Sample(AbstractTactic):
         return memory.phase
 
     def wants_force(self, ops: Any, memory: SampleMemory) -> Any:
-        return memory.phase == MEAN
+        return ops.flag(False)
 
 
 @functools.cache

@@ -84,7 +84,7 @@ class SeparableSum(AbstractTactic):
     phases: ClassVar[tuple[str, ...]] = ("test", "retest", "sweep", "lowest")
 
     def blank(self, ops: Any, spec: Spec) -> SeparableSumMemory | None:
-        if spec.dimension < 2:
+        if spec.values_only or spec.dimension < 2:
             return None
         d, dtype = spec.dimension, spec.dtype
         zeros, zero = (lambda: ops.xp.zeros(d, dtype)), ops.real(0.0, dtype)

@@ -23,6 +23,7 @@ class Start(AbstractTactic):
 
     name: ClassVar[str] = "start"
     mode: ClassVar[Mode] = Mode.ESCAPE
+    uses_force: ClassVar[bool] = False
 
     def blank(self, ops: Any, spec: Spec) -> StartMemory:
         return StartMemory()
