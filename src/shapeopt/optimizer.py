@@ -58,7 +58,8 @@ SAME_VALUE = 1e-6  # difference of two bottoms, as a share of the spread, that s
 SMALL_DESCENT = 0.5  # descent into a basin that is not the base's, where the box is 10 wide, below which it is small;
 SMALL_DESCENT_SHORT, SHORT_RUN = 1.5, 2.0  # the same in runs of less readings a dimension than these
 MOST_ROUNDS = 4  # choices at one reading
-CLOCK, PREEMPTED, REVISIT = int(Cause.CLOCK), int(Cause.PREEMPTED), int(Cause.REVISIT)
+CLOCK, CONVERGED = int(Cause.CLOCK), int(Cause.CONVERGED)
+PREEMPTED, REVISIT = int(Cause.PREEMPTED), int(Cause.REVISIT)
 
 TACTICS: tuple[AbstractTactic, ...] = (
     PairModel(),
@@ -410,7 +411,7 @@ class Optimizer:
         spread = ops.pick(told, ops.pick(board.spread > 0, board.spread**0.8 * abs(gain) ** 0.2, gain), board.spread)
         limit = ops.pick(board.readings < SHORT_RUN * d, SMALL_DESCENT_SHORT, SMALL_DESCENT)
         swept = _of(ops, board.last, self._sweeps)  # from the end of a sweep the descent is short whatever the basin
-        small = elsewhere & (evidence.descent < limit) & ops.no(swept)
+        small = elsewhere & (cause == CONVERGED) & (evidence.descent < limit) & ops.no(swept)
         outcome = ops.pick(elsewhere, ops.pick(better, ops.whole(LOWER), ops.whole(NEW)), ops.whole(KNOWN))
         basins = ops.when(
             f < INF,
