@@ -411,7 +411,8 @@ class Optimizer:
         spread = ops.pick(told, ops.pick(board.spread > 0, board.spread**0.8 * abs(gain) ** 0.2, gain), board.spread)
         limit = ops.pick(board.readings < SHORT_RUN * d, SMALL_DESCENT_SHORT, SMALL_DESCENT)
         swept = _of(ops, board.last, self._sweeps)  # from the end of a sweep the descent is short whatever the basin
-        small = elsewhere & (cause == CONVERGED) & (evidence.descent < limit) & ops.no(swept)
+        whole = elsewhere if self.spec.values_only else elsewhere & (cause == CONVERGED)
+        small = whole & (evidence.descent < limit) & ops.no(swept)
         outcome = ops.pick(elsewhere, ops.pick(better, ops.whole(LOWER), ops.whole(NEW)), ops.whole(KNOWN))
         basins = ops.when(
             f < INF,

@@ -62,13 +62,13 @@ class Dense(NamedTuple):
         error_K = _mixed(ops, self.error_K, 1.0 - ops.dot(y, Ky) / sy)
         larger = ops.no(first) & (curvature > sy)
         scale = ops.real(ops.pick(larger, curvature / sy, 1.0), dtype)
-        H, Hy, yHy = ops.cond(larger, lambda: (scale * H, scale * Hy, scale * yHy), lambda: (H, Hy, yHy))
+        H, Hy, yHy = scale * H, scale * Hy, scale * yHy
         cross = s[:, None] * (Hy / sy)
         H = H + ((1.0 + yHy / sy) / sy * s)[:, None] * s - (cross + cross.T)
         u = s - Ky
         uy = ops.dot(u, y)
         sound = uy * uy > SOUND**2 * ops.dot(u, u) * yy
-        K = ops.cond(sound, lambda: K + u[:, None] * (u / ops.pick(sound, uy, 1.0)), lambda: K)
+        K = K + u[:, None] * (ops.pick(sound, 1.0, 0.0) / ops.pick(sound, uy, 1.0) * u)
         return Dense(H, K, error_H, error_K, self.pairs + 1)
 
     def prefers_K(self, better: float, clearly: float) -> Any:

@@ -102,11 +102,7 @@ def close(ops: Any, line: Line, f: Any, live: Any) -> tuple[Any, ...]:
 def step(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Stepped:
     """Make a move; `kinetic` is K of the plant's momentum as the last line left it."""
     if move.way is not None:
-        return ops.cond(
-            move.placed,
-            lambda: _place(ops, plant, move.target, board, kinetic),
-            lambda: _descend(ops, plant, move.way, board, kinetic),
-        )
+        return _descend(ops, plant, move, board, kinetic)
     if move.solve is None:
         return _place(ops, plant, move.target, board, kinetic)
     if move.target is None:
@@ -125,26 +121,18 @@ def _place(ops: Any, plant: Plant, target: Any, board: Board, kinetic: Any) -> S
     return Stepped(q, ops.xp.zeros_like(plant.p), line)
 
 
-def _descend(ops: Any, plant: Plant, way: Any, board: Board, kinetic: Any) -> Stepped:
-    """An overdamped step that is given: K(p') = p' . h M^-1 p' / 2 h, with p' = -h g and h M^-1 p' = way."""
-    q_new = ops.xp.minimum(ops.xp.maximum(plant.q + way, board.lower), board.upper)
-    zero, slope = ops.real(0.0, way.dtype), ops.dot(plant.g, way)
-    clipping = ops.dot(plant.g, q_new - plant.q) - slope
-    after = -0.5 * slope
-    line = Line(
-        -kinetic,
-        zero,
-        zero,
-        clipping,
-        zero,
-        after - clipping,
-        kinetic,
-        after,
-        plant.f,
-        ops.flag(False),
-        ops.flag(False),
-    )
-    return Stepped(q_new, -H_STEP * plant.g, line)
+def _descend(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Stepped:
+    """An overdamped step that is given: K(p') = p' . h M^-1 p' / 2 h, with p' = -h g and h M^-1 p' = way; or, where
+    `placed`, a placement onto the same place."""
+    q = ops.xp.minimum(ops.xp.maximum(move.target, board.lower), board.upper)
+    zero, slope = ops.real(0.0, q.dtype), ops.dot(plant.g, move.way)
+    after = ops.pick(move.placed, zero, -0.5 * slope)
+    clipping = ops.pick(move.placed, zero, ops.dot(plant.g, q - plant.q) - slope)
+    p = ops.pick(move.placed, 0.0, -H_STEP) * plant.g
+    placed = ops.flag(move.placed)
+    slack = after - clipping
+    line = Line(-kinetic, zero, zero, clipping, zero, slack, kinetic, after, plant.f, placed, ops.flag(False))
+    return Stepped(q, p, line)
 
 
 def _advance(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Stepped:

@@ -37,6 +37,7 @@ from .base import AbstractTactic, Step, eps_of, goes_on
 INF = float("inf")
 NONE = int(Cause.NONE)
 LEAST_R = 1e-3
+LONGEST = 10.0 * REACH  # of a step down the force, per root coordinate
 MEAN_DEVIATION = 1.386  # of a logistic distribution, in its scale: 2 log 2
 CAUSES = tuple(map(int, (Cause.HOPELESS, Cause.REVISIT, Cause.STALL, Cause.CONVERGED, Cause.NONFINITE)))
 
@@ -149,7 +150,11 @@ class Refine(AbstractTactic):
             mismatch=zero,
             same=ops.whole(0),
             prospect=Prospect(
-                *(ops.real(x, dtype) for x in (self.prior_mean, self.prior_scale, self.prior_count)), infinite, zero
+                ops.real(self.prior_mean, dtype),
+                ops.real(self.prior_scale, dtype),
+                ops.real(self.prior_count, dtype),
+                infinite,
+                zero,
             ),
         )
 
@@ -165,19 +170,32 @@ class Refine(AbstractTactic):
     def open(
         self, ops: Any, memory: RefineMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
     ) -> RefineMemory:
-        return ops.cond(
-            board.fresh, lambda: self._entered(ops, memory, plant), lambda: self._resumed(ops, memory, board, plant)
+        """A new basin at the plant, or at the base where none was entered before an interruption; else go on with the
+        basin that was interrupted, or with the best one."""
+        base = plant._replace(q=board.base, f=board.base_f, g=board.base_g)
+        at = ops.pick(board.fresh, plant, base)
+        known = ops.pick(board.interrupted, memory.now, memory.best)
+        begun = board.interrupted & (memory.now.f < INF)
+        resumed = memory._replace(
+            now=known,
+            accepted=ops.flag(False),
+            rejections=ops.whole(0),
+            age=ops.pick(begun, memory.age, ops.whole(0)),
+            start=ops.pick(begun, memory.start, known.f),
+            origin=ops.pick(begun, memory.origin, known.q),
         )
+        enters = board.fresh | ops.no(known.f < INF)
+        return ops.cond(enters, lambda: self._entered(ops, memory, at, board.fresh), lambda: resumed)
 
-    def _entered(self, ops: Any, memory: RefineMemory, plant: Plant) -> RefineMemory:
-        """A new basin at the plant; the last basin's curvature scale is the first guess of its own."""
+    def _entered(self, ops: Any, memory: RefineMemory, plant: Plant, here: Any) -> RefineMemory:
+        """A new basin, with a first step of the radius; `here`: whether the plant stands at its start."""
         q, f, g = plant.q, plant.f, plant.g
         radius = ops.real(self.first_radius * q.shape[0] ** 0.5, q.dtype)
         steepest = ops.max(ops.norm(g), 1e-300 if q.dtype.itemsize == 8 else 1e-36)
         gamma = radius / steepest
         return memory._replace(
             now=Descent(q, f, g, memory.now.inverse.reset(ops, gamma), gamma, radius),
-            accepted=ops.flag(True),
+            accepted=ops.flag(here),
             rejections=ops.whole(0),
             fell=ops.real(INF, q.dtype),
             gained=ops.real(0.0, q.dtype),
@@ -188,14 +206,6 @@ class Refine(AbstractTactic):
             predicted=ops.real(INF, q.dtype),
             same=ops.whole(0),
         )
-
-    def _resumed(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> RefineMemory:
-        """Go on with the basin that was interrupted (with the base, where none was entered), or with the best one."""
-        base = plant._replace(q=board.base, f=board.base_f, g=board.base_g)
-        paused = ops.cond(memory.now.f < INF, lambda: memory, lambda: self._entered(ops, memory, base))
-        finished = memory._replace(now=memory.best, start=memory.best.f, origin=memory.best.q, age=ops.whole(0))
-        memory = ops.pick(board.interrupted, paused, finished)
-        return memory._replace(accepted=ops.flag(False), rejections=ops.whole(0))
 
     def evidence(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> Evidence:
         now = memory.now
@@ -217,17 +227,10 @@ class Refine(AbstractTactic):
     # --------------------------------------------------------------------------------------------- readings
 
     def observe(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> tuple[RefineMemory, Any]:
-        memory = memory._replace(age=memory.age + 1)
-        return ops.cond(
-            plant.finite,
-            lambda: self._read(ops, memory, board, plant),
-            lambda: self._failed(ops, memory),
-        ), goes_on(ops)
-
-    def _failed(self, ops: Any, memory: RefineMemory) -> RefineMemory:
-        """The trial was not finite: a tenth of the way instead."""
-        now = memory.now._replace(radius=0.1 * ops.norm(memory.way.s))
-        return memory._replace(now=now, accepted=ops.flag(False))
+        """A trial that was not finite (f is infinite then) is rejected, and the next one goes a tenth of the way."""
+        memory = self._read(ops, memory, board, plant)
+        radius = ops.pick(plant.finite, memory.now.radius, 0.1 * ops.norm(memory.way.s))
+        return memory._replace(now=memory.now._replace(radius=radius), age=memory.age + 1), goes_on(ops)
 
     def _read(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> RefineMemory:
         now = memory.now
@@ -252,15 +255,9 @@ class Refine(AbstractTactic):
             lambda: (now.inverse, now.gamma),
         )
         straight = accepted & ops.no(changed & (sy > 0)) & inverse.is_blank(ops)  # no curvature yet: a longer step
-        inverse, gamma, radius = ops.cond(
-            straight,
-            lambda: (
-                inverse.stretched(ops, self.stretch),
-                self.stretch * gamma,
-                ops.max(radius, self.stretch * now.radius),
-            ),
-            lambda: (inverse, gamma, radius),
-        )
+        factor = ops.pick(straight, self.stretch, 1.0)
+        inverse, gamma = inverse.stretched(ops, factor), factor * gamma
+        radius = ops.pick(straight, ops.max(radius, self.stretch * now.radius), radius)
         work = ops.sqrt(ss * steepest / (2.0 * s.shape[0]))
         error = abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
         q, f, g = ops.pick(accepted, (plant.q, plant.f, plant.g), (now.q, now.f, now.g))
@@ -270,7 +267,7 @@ class Refine(AbstractTactic):
             rejections=ops.pick(accepted, ops.whole(0), memory.rejections + 1),
             fell=ops.pick(accepted, fall, memory.fell),
             gained=ops.max(self.forgetting * memory.gained, ops.pick(accepted, fall, 0.0)),
-            mismatch=0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0),
+            mismatch=ops.pick(plant.finite, 0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0), memory.mismatch),
             same=ops.pick(accepted, self._like_base(ops, memory.same, board, plant), memory.same),
         )
 
@@ -297,13 +294,16 @@ class Refine(AbstractTactic):
         now = memory.now
         low, high = board.lower - now.q, board.upper - now.q
         held = self._held(ops, board, now)
-        way, by_H = self._way(ops, now, low, high, held)
-        predicted = ops.max(-way.slope - 0.5 * ops.dot(way.s, way.Bs), -self.least_predicted * way.slope)
+        down = self._steepest(ops, now, low, high, held)
+        way, by_H = self._way(ops, now, low, high, held, down)
+        predicted = self._predicted(ops, way)
         unseen = resolution(eps_of(now.q.dtype), now.f)
-        flat = ops.no(predicted > unseen)
+        flat = ops.no(
+            predicted > unseen
+        )  # a fresh model, since the present one predicts no decrease that could be seen
         way, predicted, inverse, radius = ops.cond(
             flat,
-            lambda: self._plain(ops, now, low, high, held),
+            lambda: (down, -0.5 * down.slope, now.inverse.reset(ops, now.gamma), ops.norm(down.s)),
             lambda: (way, predicted, now.inverse, now.radius),
         )
         now = now._replace(inverse=inverse, radius=radius)
@@ -317,42 +317,38 @@ class Refine(AbstractTactic):
         slack = 64.0 * REACH * eps_of(now.q.dtype)  # a placement is exact to round-off only
         return ((now.q <= board.lower + slack) & (now.g > 0)) | ((now.q >= board.upper - slack) & (now.g < 0))
 
-    def _way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> tuple[Way, Any]:
+    def _way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any, down: Way) -> tuple[Way, Any]:
         """The model's step, and whether BFGS made it."""
         if isinstance(now.inverse, Limited):
-            return self._limited_way(ops, now, low, high, held), ops.flag(False)
+            return self._limited_way(ops, now, low, high, held, down), ops.flag(False)
         model = now.inverse
         way = dense_way(ops, model.H, now.g, low, high, held, now.radius)
-        way = ops.cond(way.slope < 0, lambda: way, lambda: self._steepest(ops, now, low, high, held))
+        way = ops.pick(way.slope < 0, way, down)
         s, share = shortened(ops, -ops.times(model.K, now.g), now.radius)
         other = Way(s, -share * now.g, ops.dot(now.g, s))
         inside = ops.no(held.any() | ((s < low) | (s > high)).any())
         by_K = model.prefers_K(self.well, self.clearly) & (other.slope < 0) & inside
         return ops.pick(by_K, other, way), ops.no(by_K)
 
-    def _limited_way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> Way:
+    def _limited_way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any, down: Way) -> Way:
         """The same by limited memory: coordinates that would leave the box stop on its side."""
         xp, g = ops.xp, ops.where(held, 0.0, now.g)
         s = ops.where(held, 0.0, -now.inverse.solve(ops, g, now.gamma))
         s, share = shortened(ops, s, now.radius)
         s = xp.minimum(xp.maximum(s, low), high)
         slope = ops.dot(g, s)
-        plain = lambda: self._steepest(ops, now, low, high, held)  # noqa: E731
-        return ops.cond(slope < 0, lambda: Way(s, -share * g, slope), plain)
+        return ops.pick(slope < 0, Way(s, -share * g, slope), down)
 
     def _steepest(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> Way:
         """Down the force, by the scale of the inverse Hessian alone."""
         g = ops.where(held, 0.0, now.g)
-        s, share = shortened(ops, -now.gamma * g, now.radius)
+        s, share = shortened(ops, -now.gamma * g, LONGEST * g.shape[0] ** 0.5)
         s = ops.xp.minimum(ops.xp.maximum(s, low), high)
         return Way(s, -share * g, ops.dot(g, s))
 
-    def _plain(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> tuple[Way, Any, Any, Any]:
-        """A fresh model, since the present one predicts no decrease that could be seen."""
-        length = now.gamma * ops.norm(now.g)
-        now = now._replace(radius=ops.pick(length < INF, length, now.radius))
-        way = self._steepest(ops, now, low, high, held)
-        return way, -0.5 * way.slope, now.inverse.reset(ops, now.gamma), now.radius
+    def _predicted(self, ops: Any, way: Way) -> Any:
+        """The decrease that the model predicts."""
+        return ops.max(-way.slope - 0.5 * ops.dot(way.s, way.Bs), -self.least_predicted * way.slope)
 
     def _verdict(self, ops: Any, memory: RefineMemory, board: Board, length: Any) -> Any:
         now, root = memory.now, memory.now.q.shape[0] ** 0.5
@@ -373,10 +369,10 @@ class Refine(AbstractTactic):
         return ops.whole(cause)
 
     def _reach(self, ops: Any, memory: RefineMemory, board: Board) -> Any:
-        """The decrease that is exceeded with a chance of a part of 1 / (n + 2), that of a new basin to be the best after
-        n + 1, if log R is logistic."""
+        """The decrease exceeded with a part of the chance 1 / (n + 2) that a new basin is the best after n + 1 others,
+        if log R is logistic."""
         mean, scale, *_ = memory.prospect
-        odds = (board.escapes + 2.0) / self.chance - 1.0
+        odds = (ops.real(board.escapes, memory.now.q.dtype) + 2.0) / self.chance - 1.0
         return ops.exp(mean + scale * ops.log(odds)) * _next(ops, memory)
 
     def _learned(self, ops: Any, memory: RefineMemory, cause: Any) -> Prospect:

@@ -75,6 +75,7 @@ class Sample(AbstractTactic):
     least: int = 8  # dimensions from which on it is offered where forces are read,
     values_least: int = 5  # and where values are
     noisy_readings: float = 4.0  # a dimension, that sampling must have where forces are noisy
+    basins: int = 2  # that must have been left before, where forces are exact
     generations: int = 4  # that it must have
     room: float = 1.3  # it needs so many times its own readings before the end
     noisy_descent: float = 3.0  # of a basin, where forces are noisy, below which basins are small
@@ -126,7 +127,7 @@ class Sample(AbstractTactic):
         falls = board.fall > self.plain * board.noise_std * board.descent * d**0.5
         refuted = board.cause == int(Cause.REJECTED)
         early = ops.no(board.scored) & (refuted | ops.no(board.fresh)) & small & falls
-        exact_case = rippled & (board.escapes > 0) & (board.scored | refuted)
+        exact_case = rippled & (board.escapes > self.basins) & (board.scored | refuted)
         due = ops.pick(noisy, enough & (early | board.scored), exact_case)
         return bid(ops, room & due, 6.0, cost=length)
 
