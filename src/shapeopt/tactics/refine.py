@@ -258,6 +258,8 @@ class Refine(AbstractTactic):
         factor = ops.pick(straight, self.stretch, 1.0)
         inverse, gamma = inverse.stretched(ops, factor), factor * gamma
         radius = ops.pick(straight, ops.max(radius, self.stretch * now.radius), radius)
+        tried = radius / ops.max(ops.sqrt(ops.dot(now.g, now.g)), 1e-300 if s.dtype.itemsize == 8 else 1e-36)
+        gamma = ops.pick(accepted, gamma, ops.min(gamma, tried))  # nothing is known beyond the radius
         work = ops.sqrt(ss * steepest / (2.0 * s.shape[0]))
         error = abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
         q, f, g = ops.pick(accepted, (plant.q, plant.f, plant.g), (now.q, now.f, now.g))
