@@ -22,6 +22,7 @@ limit.
 Departs from the paper: M is not diagonal; hopeless and revisit are not in it.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -296,7 +297,7 @@ class Refine(AbstractTactic):
         now = memory.now
         low, high = board.lower - now.q, board.upper - now.q
         held = self._held(ops, board, now)
-        down = self._steepest(ops, now, low, high, held)
+        down = functools.cache(lambda: self._steepest(ops, now, low, high, held))
         way, by_H = self._way(ops, now, low, high, held, down)
         predicted = self._predicted(ops, way)
         unseen = resolution(eps_of(now.q.dtype), now.f)
@@ -305,7 +306,7 @@ class Refine(AbstractTactic):
         )  # a fresh model, since the present one predicts no decrease that could be seen
         way, predicted, inverse, radius = ops.cond(
             flat,
-            lambda: (down, -0.5 * down.slope, now.inverse.reset(ops, now.gamma), ops.norm(down.s)),
+            lambda: (down(), -0.5 * down().slope, now.inverse.reset(ops, now.gamma), ops.norm(down().s)),
             lambda: (way, predicted, now.inverse, now.radius),
         )
         now = now._replace(inverse=inverse, radius=radius)
@@ -319,27 +320,31 @@ class Refine(AbstractTactic):
         slack = 64.0 * REACH * eps_of(now.q.dtype)  # a placement is exact to round-off only
         return ((now.q <= board.lower + slack) & (now.g > 0)) | ((now.q >= board.upper - slack) & (now.g < 0))
 
-    def _way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any, down: Way) -> tuple[Way, Any]:
+    def _way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any, down: Callable[[], Way]) -> tuple[Way, Any]:
         """The model's step, and whether BFGS made it."""
         if isinstance(now.inverse, Limited):
             return self._limited_way(ops, now, low, high, held, down), ops.flag(False)
         model = now.inverse
         way = dense_way(ops, model.H, now.g, low, high, held, now.radius)
-        way = ops.pick(way.slope < 0, way, down)
-        s, share = shortened(ops, -ops.times(model.K, now.g), now.radius)
-        other = Way(s, -share * now.g, ops.dot(now.g, s))
-        inside = ops.no(held.any() | ((s < low) | (s > high)).any())
-        by_K = model.prefers_K(self.well, self.clearly) & (other.slope < 0) & inside
-        return ops.pick(by_K, other, way), ops.no(by_K)
+        way = ops.cond(way.slope < 0, lambda: way, down)
 
-    def _limited_way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any, down: Way) -> Way:
+        def other() -> tuple[Way, Any]:
+            s, share = shortened(ops, -ops.times(model.K, now.g), now.radius)
+            by_K = Way(s, -share * now.g, ops.dot(now.g, s))
+            inside = ops.no(held.any() | ((s < low) | (s > high)).any())
+            usable = (by_K.slope < 0) & inside
+            return ops.pick(usable, by_K, way), ops.flag(ops.no(usable))
+
+        return ops.cond(model.prefers_K(self.well, self.clearly), other, lambda: (way, ops.flag(True)))
+
+    def _limited_way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any, down: Callable[[], Way]) -> Way:
         """The same by limited memory: coordinates that would leave the box stop on its side."""
         xp, g = ops.xp, ops.where(held, 0.0, now.g)
         s = ops.where(held, 0.0, -now.inverse.solve(ops, g, now.gamma))
         s, share = shortened(ops, s, now.radius)
         s = xp.minimum(xp.maximum(s, low), high)
         slope = ops.dot(g, s)
-        return ops.pick(slope < 0, Way(s, -share * g, slope), down)
+        return ops.cond(slope < 0, lambda: Way(s, -share * g, slope), down)
 
     def _steepest(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> Way:
         """Down the force, by the scale of the inverse Hessian alone."""
