@@ -407,12 +407,12 @@ class Optimizer:
         there = later & ops.no(noisy) & (ops.norm(evidence.q - board.base) < SAME_BASIN * d**0.5)
         elsewhere = ops.no(there) & (cause != REVISIT) & (f < INF)
         gain = ops.pick(better, fall, ops.pick(later, abs(f - board.base_f), INF))
-        told = (gain < INF) & (gain > unseen + SAME_VALUE * board.spread)
+        bottom = ops.flag(True) if self.spec.values_only else (cause == CONVERGED) | noisy  # whether it was reached
+        told = bottom & (gain < INF) & (gain > unseen + SAME_VALUE * board.spread)
         spread = ops.pick(told, ops.pick(board.spread > 0, board.spread**0.8 * abs(gain) ** 0.2, gain), board.spread)
         limit = ops.pick(board.readings < SHORT_RUN * d, SMALL_DESCENT_SHORT, SMALL_DESCENT)
         swept = _of(ops, board.last, self._sweeps)  # from the end of a sweep the descent is short whatever the basin
-        whole = elsewhere if self.spec.values_only else elsewhere & (cause == CONVERGED)
-        small = whole & (evidence.descent < limit) & ops.no(swept)
+        small = bottom & elsewhere & (evidence.descent < limit) & ops.no(swept)
         outcome = ops.pick(elsewhere, ops.pick(better, ops.whole(LOWER), ops.whole(NEW)), ops.whole(KNOWN))
         basins = ops.when(
             f < INF,
