@@ -64,9 +64,9 @@ def shape(
         if params is None:
             raise ValueError("`params` is missing; call update(gradient, state, params, value=value).")
         x = _flat(params)
-        here = _moved_to(state.shape, x, optimizer)
-        f = jnp.asarray(value).reshape(()).astype(x.dtype)
-        after = optimizer.tell(here, Reading(f, _flat(updates).astype(x.dtype), jnp.ones((), jnp.int32)))
+        f, g = jnp.asarray(value).reshape(()).astype(x.dtype), _flat(updates).astype(x.dtype)
+        here = _with_units(_moved_to(state.shape, x, optimizer), x, g, state.calls == 0)
+        after = optimizer.tell(here, Reading(f, g, jnp.ones((), jnp.int32)))
         better = jnp.isfinite(f) & (f < state.best_value)
         best_value = jnp.where(better, f, state.best_value)
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), params, state.best_params)
@@ -83,6 +83,15 @@ def _moved_to(state: Any, x: Float[Array, " d"], optimizer: DeviceShape) -> Devi
     box = state.box
     q = jnp.where(x == optimizer.ask(state), state.inner.q, jnp.clip(box.inward(x), box.q_lower, box.q_upper))
     return eqx.tree_at(lambda s: s.inner.q, state, q)
+
+
+def _with_units(state: Any, x: Float[Array, " d"], g: Float[Array, " d"], first: Any) -> DeviceState:
+    """The state with units of unbounded parameters that the first gradient tells, as `minimize` has them."""
+    box = state.box.scaled_by(x, g)
+    board = state.inner.board._replace(lower=box.q_lower, upper=box.q_upper)
+    q = jnp.clip(box.inward(x), box.q_lower, box.q_upper)
+    scaled = DeviceState(state.inner._replace(q=q, board=board), box)
+    return jax.tree.map(lambda new, old: jnp.where(first, new, old), scaled, state)
 
 
 def _inside(x: Float[Array, " d"], step: Float[Array, " d"], box: Box) -> Float[Array, " d"]:

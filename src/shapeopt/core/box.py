@@ -56,22 +56,21 @@ class Box(NamedTuple):
         their units differ: a coordinate that starts further out has |x0|; one whose gradient by its unit is above the
         lower median of all coordinates' has a unit that matches it, but not below |x0|, or a millionth where x0 is 0.
         """
-        open_ = ~(np.isfinite(self.lower) & np.isfinite(self.upper))
-        size, slope = np.abs(x0), np.abs(gradient)
-        if not open_.any() or not np.all(np.isfinite(slope)):
-            return self
-        common = min(1.0, size.max() or 1.0)
-        unit = np.where(open_, np.where(size > BAND * common, size, common), self.scale)
+        xp: Any = namespace(x0, gradient, self.scale)
+        open_ = ~(xp.isfinite(self.lower) & xp.isfinite(self.upper))
+        size, slope = xp.abs(x0), xp.abs(gradient)
+        largest = size.max()
+        common = xp.where(largest > 0, xp.minimum(largest, 1.0), 1.0)
+        unit = xp.where(open_, xp.where(size > BAND * common, size, common), self.scale)
         steep = slope * unit
-        seen = np.sort(steep[steep > 0])
-        if not len(seen):
-            return self
-        typical = seen[(len(seen) - 1) // 2]
+        seen, count = xp.sort(xp.where(steep > 0, steep, xp.inf)), (steep > 0).sum()
+        typical = seen[xp.maximum(count - 1, 0) // 2]
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            wanted = np.where(steep > BAND * typical, unit * (typical / steep), unit)
-        least = np.where(size > 0, np.minimum(size, unit), 1e-6 * unit)
-        scale = np.where(open_, np.maximum(wanted, least), self.scale).astype(self.scale.dtype)
-        return self._replace(scale=scale) if np.all(np.isfinite(1.0 / scale)) else self
+            wanted = xp.where(steep > BAND * typical, unit * (typical / steep), unit)
+        least = xp.where(size > 0, xp.minimum(size, unit), 1e-6 * unit)
+        scale = xp.where(open_, xp.maximum(wanted, least), self.scale).astype(self.scale.dtype)
+        sound = (count > 0) & xp.isfinite(slope).all() & (scale > xp.finfo(scale.dtype).tiny).all()
+        return self._replace(scale=xp.where(sound, scale, self.scale))
 
     @property
     def q_lower(self) -> Vector:

@@ -171,12 +171,12 @@ class HostRun:
 
     def _fit_scales(self, reading: Reading) -> None:
         """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
-        box = self.box.scaled_by(self._points[0].astype(float), np.asarray(reading.gradient, float))
-        if box is not self.box:
-            self.box = box
-            self._lower, self._upper = box.q_lower, box.q_upper
-            self._states = [self._begin(i, x) for i, x in enumerate(self._points)]
-            self._share_basins()
+        if np.isfinite(self.problem.lower).all() and np.isfinite(self.problem.upper).all():
+            return
+        self.box = self.box.scaled_by(self._points[0].astype(float), np.asarray(reading.gradient, float))
+        self._lower, self._upper = self.box.q_lower, self.box.q_upper
+        self._states = [self._begin(i, x) for i, x in enumerate(self._points)]
+        self._share_basins()
 
     def _step(self, i: int, value: float, reading: Reading) -> tuple[int, int, int, tuple[float, ...], bool]:
         """Tell particle i."""
