@@ -54,7 +54,7 @@ def variants() -> dict[str, Policy]:
     """The policies that are compared with the whole one, by what they lack."""
     whole = Policy()
     lacking = {t.name: whole.without(t.name) for t in whole.tactics if not isinstance(t, Refine | Hop)}
-    short = tuple(replace(t, pairs=1) if isinstance(t, Refine) else t for t in whole.tactics)
+    short = tuple(replace(t, dense=0, pairs=1) if isinstance(t, Refine) else t for t in whole.tactics)
     return lacking | {"metric of more than one pair": Policy(short)}
 
 
