@@ -71,3 +71,28 @@ def test_a_box_of_denormal_width_keeps_its_bounds():
         for q in (-REACH, 0.0, REACH):
             assert 0.0 <= box.outward(np.array([q]))[0] <= upper
         assert np.isfinite(box.inward(np.array([upper]))).all()
+
+
+def unbounded(x0):
+    return Box.around(np.full(len(x0), -np.inf), np.full(len(x0), np.inf), x0)
+
+
+def test_coordinates_of_similar_size_and_slope_share_one_unit():
+    x0 = np.array([2.0, -0.3, 5.0, 0.0])
+    box = unbounded(x0).scaled_by(x0, np.array([3.0, -8.0, 1.0, 2.0]))
+    np.testing.assert_allclose(box.scale, 1.0)
+
+
+def test_a_small_parameter_with_a_steep_gradient_gets_a_unit_of_its_own():
+    x0 = np.array([500.0, 1e-4])
+    box = unbounded(x0).scaled_by(x0, np.array([2.0, 1e8]))
+    np.testing.assert_allclose(box.scale, [500.0, 1e-4])
+    flat = unbounded(x0).scaled_by(x0, np.array([2.0, 100.0]))
+    np.testing.assert_allclose(flat.scale, [500.0, 1.0])
+
+
+def test_bounded_coordinates_keep_their_unit_and_a_gradient_that_is_not_finite_changes_nothing():
+    lower, upper, x0 = np.array([0.0, -np.inf]), np.array([20.0, np.inf]), np.array([3.0, 1e-3])
+    box = Box.around(lower, upper, x0)
+    assert box.scaled_by(x0, np.array([1.0, 1.0])).scale[0] == 2.0
+    np.testing.assert_array_equal(box.scaled_by(x0, np.array([np.nan, 1e9])).scale, box.scale)

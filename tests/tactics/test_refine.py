@@ -114,3 +114,33 @@ def test_every_cause_of_an_end_of_a_descent_is_met():
             made = run_on_host(fun, np.random.default_rng(seed).uniform(-5.0, 5.0, 3), 300, policy=ALONE, seed=seed)
             causes |= {cause for tactic, _, cause in made.decisions if tactic == "refine"}
     assert causes >= {"none", "converged", "stall", "hopeless", "revisit"}
+
+
+def test_more_basins_behind_a_run_make_it_less_ready_to_leave_one():
+    tactic, memory, board = entered(np.zeros(2), 5.0, np.array([2.0, 1.0]))
+    memory = memory._replace(predicted=1.0, fell=0.5)
+    few, many = (tactic._reach(HOST, memory, board._replace(escapes=n)) for n in (1, 20))
+    np.testing.assert_allclose(few, np.exp(tactic.prior_mean) * 5.0**tactic.prior_scale)
+    assert many > 5.0 * few
+
+
+def test_descents_that_fell_as_predicted_make_a_run_readier_to_leave():
+    tactic, memory, board = entered(np.zeros(2), 5.0, np.array([2.0, 1.0]))
+    memory = memory._replace(predicted=1.0, fell=0.5, age=9)
+    before = tactic._reach(HOST, memory, board._replace(escapes=5))
+    for _ in range(6):
+        seen = memory.prospect._replace(f=memory.now.f + 1.0, next=1.0)
+        memory = memory._replace(prospect=tactic._learned(HOST, memory._replace(prospect=seen), 2))
+    assert tactic._reach(HOST, memory, board._replace(escapes=5)) < 0.2 * before
+
+
+def test_the_best_basin_is_resumed_before_the_run_ends():
+    """Left by the tolerance on what was gained, it is finished to round-off in the last readings."""
+    loose = Policy((Refine(tolerance_gained=1e-2), Hop()))
+    x0 = np.random.default_rng(0).uniform(-2.0, 2.0, 6)
+    made = run_on_host(rosenbrock, x0, 200, policy=loose)
+    first = next(
+        i for i, (tactic, _, cause) in enumerate(made.decisions) if tactic == "refine" and cause == "converged"
+    )
+    left, late = np.min(made.value[: first + 1]), np.min(made.value[-20:])
+    assert late < left and late == made.best
