@@ -247,9 +247,11 @@ def test_a_wrong_policy_is_refused_by_name(make, message):
 
 
 def test_settings_of_a_tactic_are_its_fields():
-    wide = Policy(tuple(Hop(share_anywhere=1.0) if isinstance(t, Hop) else t for t in TACTICS))
-    phases = {phase for tactic, phase, _ in run_on_host(wells, START, policy=wide).decisions if tactic == "hop"}
-    assert phases == {"anywhere"}
+    narrow = Policy(tuple(Hop(radius=1e-9, spread=0.0, widest=0.0) if isinstance(t, Hop) else t for t in TACTICS))
+    made = run_on_host(wells, START, policy=narrow)
+    hops = [i for i, (_, phase, _) in enumerate(made.decisions) if phase == "around the best"]
+    nearest = [np.abs(made.x[:i] - made.x[i]).max(axis=1).min() for i in hops]
+    assert hops and max(nearest) < 1e-6
 
 
 # --------------------------------------------------------------------------------------------------------- what it does

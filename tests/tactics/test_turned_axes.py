@@ -29,7 +29,7 @@ def test_a_rippled_sum_in_turned_axes_is_solved_and_the_axes_are_its_own(start):
 
 def test_without_the_tactic_it_is_not_solved():
     policy = Policy().without("turned axes")
-    assert np.median([run_on_host(turned_rastrigin, x0, BUDGET, policy=policy).best for x0 in STARTS]) > 1.0
+    assert np.median([run_on_host(turned_rastrigin, x0, BUDGET, policy=policy).best for x0 in STARTS]) > 0.5
 
 
 def saddle(x):

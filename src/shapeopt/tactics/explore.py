@@ -11,22 +11,17 @@ grow dense (Rinnooy Kan and Timmer's multi-level single linkage):
 Departs from the paper: its subgoal is a network's (eq. dp_subgoal).
 """
 
-import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
-from ..ops.random import uniform
 from .base import AbstractTactic, Step, bid, ends, found, goes_on
+from .places import spread_place
 
 CENTRE, SPREAD = range(2)
-FROM = 2**31 - 7  # counter of the sequence's offset
 INF = float("inf")
 
 
@@ -129,12 +124,9 @@ class Explore(AbstractTactic):
     def propose(
         self, ops: Any, memory: ExploreMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[ExploreMemory, Stepped, Any]:
-        xp, d = ops.xp, plant.q.shape[0]
-        lower, upper = searched(ops, board)
-        offset = uniform(ops, board.key, FROM, d, plant.q.dtype)
-        place = offset + ops.real(memory.read, plant.q.dtype) * xp.asarray(_ratios(d), plant.q.dtype)
-        spread = lower + (upper - lower) * (place - xp.floor(place))
-        target = ops.pick(memory.phase == CENTRE, 0.5 * (lower + upper), spread)
+        centre = memory.phase == CENTRE
+        number = ops.pick(centre, ops.whole(0), memory.read + 1)
+        target = spread_place(ops, board.key, 0, number, *searched(ops, board))
         return memory, step(Move(target)), goes_on(ops)
 
     def evidence(self, ops: Any, memory: ExploreMemory, board: Board, plant: Plant) -> Evidence:
@@ -149,12 +141,3 @@ class Explore(AbstractTactic):
 
     def wants_force(self, ops: Any, memory: ExploreMemory) -> Any:
         return ops.flag(False)
-
-
-@functools.cache
-def _ratios(d: int) -> np.ndarray:
-    """Powers of 1 / phi_d, phi_d > 1 being the root of x^(d + 1) = x + 1."""
-    root = 2.0
-    for _ in range(40):
-        root = (1.0 + root) ** (1.0 / (d + 1))
-    return math.pow(root, -1.0) ** np.arange(1, d + 1)

@@ -1,9 +1,14 @@
 """Leave a basin by one reading elsewhere: around the best basin, or anywhere in the box (eq. dp_subgoal).
 
-    q_bar = base + r z,   z ~ N(0, I),   log r uniform within `spread` of the logarithm of the radius
+    around the best   q_bar = base + r z,  z ~ N(0, I),  log r uniform within `spread` of the logarithm of the radius,
+                      reflected into the box
+    anywhere          places of an additive sequence that fills the box evenly, its middle first (places.py)
 
-reflected into the box; or, in a share of the hops, uniform in the box. The radius grows when a hop falls back into the
-basin that it left, and shrinks when it leads to a worse one, as the step of SciPy's basinhopping does.
+The radius grows when a hop falls back into the basin that it left, and shrinks when it leads to a worse one, as the
+step of SciPy's basinhopping does. Which law is drawn follows from what either has found in this run (probability
+matching between the two rates of lower basins; older hops count less):
+
+    share anywhere = w_2 / (w_1 + w_2),   w_i = (lower basins + a_i) / (hops + 4),   a_1 = 1,  a_2 = min(1, 5 / d)
 
 Departs from the paper: its subgoal is a network's.
 """
@@ -12,18 +17,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import KNOWN, NEW, Board, Draws, Offer, Plant, Spec, searched
+from ..core.board import KNOWN, LOWER, NEW, Board, Draws, Offer, Plant, Spec, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, bid, ends, goes_on
+from .places import spread_place
+
+INF = float("inf")
 
 
 class HopMemory(NamedTuple):
-    """Where the hop leads, by which law, and the logarithm of what the radius is multiplied by."""
+    """Where the hop leads, by which law, what came of the hops so far, and the logarithm of the radius' factor."""
 
     target: Any
     anywhere: Any
-    hopped: Any  # whether the last stage but one was a hop around the best
+    hopped: Any  # whether there was a hop yet
+    hops: Any  # around the best and anywhere, older ones counting less,
+    lower: Any  # and those of them that led to a lower basin
+    places: Any  # hops anywhere, and one more where the middle of the box is read by another tactic
     log_factor: Any
 
 
@@ -36,7 +47,10 @@ class Hop(AbstractTactic):
     wider: float = 0.3  # change of its logarithm after a hop that fell back,
     narrower: float = 0.1  # and after one that led to a worse basin
     widest: float = 3.0  # largest change in all
-    share_anywhere: float = 0.2
+    forgetting: float = 0.95  # of what a hop has told, by hop
+    prior_lower: float = 1.0  # lower basins that either law is credited with at first,
+    prior_hops: float = 4.0  # of so many hops;
+    few: float = 5.0  # dimensions above which hops anywhere have less credit, and the middle of the box no priority
 
     name: ClassVar[str] = "hop"
     mode: ClassVar[Mode] = Mode.ESCAPE
@@ -44,23 +58,47 @@ class Hop(AbstractTactic):
     phases: ClassVar[tuple[str, ...]] = ("around the best", "anywhere")
 
     def blank(self, ops: Any, spec: Spec) -> HopMemory:
-        no = ops.flag(False)
-        return HopMemory(ops.xp.zeros(spec.dimension, spec.dtype), no, no, ops.real(0.0, spec.dtype))
+        no, zero, both = ops.flag(False), ops.real(0.0, spec.dtype), ops.xp.zeros(2, spec.dtype)
+        read = ops.whole(spec.values_only)
+        return HopMemory(ops.xp.zeros(spec.dimension, spec.dtype), no, no, both, both + 0.0, read, zero)
 
     def offer(self, ops: Any, memory: HopMemory, board: Board) -> Offer:
         return bid(ops, ops.flag(True), 1.0)
 
     def open(self, ops: Any, memory: HopMemory, board: Board, plant: Plant, draws: Callable[[], Draws]) -> HopMemory:
         xp, (u, z) = ops.xp, draws()
-        lower, upper = searched(ops, board)
+        box = searched(ops, board)
+        memory = self._learned(ops, memory, board)
+        radius = self.radius * xp.exp(memory.log_factor + self.spread * (2.0 * u[0] - 1.0))
+        d = z.shape[0]
+        prior = self.prior_lower * xp.asarray((1.0, min(1.0, self.few / d)), z.dtype)
+        weights = (memory.lower + prior) / (memory.hops + self.prior_hops)
+        bounded = ((board.lower > -INF) & (board.upper < INF)).all() & (d <= self.few)
+        middle = (memory.places == 0) & bounded
+        anywhere = (u[1] * (weights[0] + weights[1]) < weights[1]) | middle
+        number = ops.pick(middle, ops.whole(0), memory.places + 1)
+        target = ops.cond(
+            anywhere,
+            lambda: spread_place(ops, board.key, 1, number, *box),
+            lambda: reflect(ops, board.base + radius * z, *box),
+        )
+        places = memory.places + ops.pick(anywhere, ops.whole(1), ops.whole(0))
+        return memory._replace(target=target, anywhere=ops.flag(anywhere), hopped=ops.flag(True), places=places)
+
+    def _learned(self, ops: Any, memory: HopMemory, board: Board) -> HopMemory:
+        """With the outcome of the last hop, if a basin was scored since."""
+        known = memory.hopped & board.scored
+        near = ops.no(memory.anywhere)
         change = ops.pick(board.outcome == KNOWN, self.wider, ops.pick(board.outcome == NEW, -self.narrower, 0.0))
-        factor = memory.log_factor + ops.pick(memory.hopped & board.scored, change, 0.0)
-        factor = ops.min(ops.max(factor, -self.widest), self.widest)
-        radius = self.radius * xp.exp(factor + self.spread * (2.0 * u[0] - 1.0))
-        anywhere = u[1] < self.share_anywhere
-        wide = lower + (upper - lower) * u[2:]
-        near = reflect(ops, board.base + radius * z, lower, upper)
-        return HopMemory(ops.pick(anywhere, wide, near), ops.flag(anywhere), ops.no(anywhere), factor)
+        factor = memory.log_factor + ops.pick(known & near, change, 0.0)
+        dtype, xp = memory.hops.dtype, ops.xp
+        law = ops.pick(memory.anywhere, xp.asarray((0.0, 1.0), dtype), xp.asarray((1.0, 0.0), dtype))
+        kept, told = ops.pick(known, self.forgetting, 1.0), ops.pick(known, law, 0.0 * law)
+        return memory._replace(
+            log_factor=ops.min(ops.max(factor, -self.widest), self.widest),
+            hops=kept * memory.hops + told,
+            lower=kept * memory.lower + ops.pick(board.outcome == LOWER, told, 0.0 * told),
+        )
 
     def observe(self, ops: Any, memory: HopMemory, board: Board, plant: Plant) -> tuple[HopMemory, Any]:
         return memory, ends(ops, ops.flag(True), Cause.DONE)

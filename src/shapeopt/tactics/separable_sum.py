@@ -69,7 +69,8 @@ class SeparableSum(AbstractTactic):
     coupled: float = 0.35  # figure of the test above which f is no sum of many functions; less of few
     tested_run: float = 44.0  # least readings of a run in which the test is made,
     retested_run: float = 100.0  # and both tests
-    first_share: float = 0.06  # of the readings, less three, that the first basin has before the test
+    first_share: float = 0.06  # of the readings, less three, that the first basin has before the test,
+    early: int = 5  # in so many dimensions or more; in fewer, descents are cheap and two basins are found first
     share: float = 0.12  # of the readings for a sweep, within
     shortest: float = 64.0
     longest: float = 128.0
@@ -102,9 +103,11 @@ class SeparableSum(AbstractTactic):
         untested = (board.structure == UNTESTED) & (board.readings >= self.tested_run) & (board.base_f < FOREVER)
         short = (board.readings < self.retested_run) & (board.readings < d)  # one descent is most of such a run
         granted = ops.pick(short, board.readings - 1.0 - self.room * length, self.first_share * board.readings - 3.0)
-        first = board.escapes == 0
+        early = d >= self.early
+        several = board.scored & (board.spread > 0) & (board.left > self.room * length)
+        first = ops.flag(early) & (board.escapes == 0)
         opened = ops.pick(board.fresh, granted < 1.0, board.interrupted)
-        ready = untested & ops.pick(first, opened, board.scored | ops.no(board.fresh))
+        ready = untested & ops.pick(first, opened, board.scored | ops.no(board.fresh) if early else several)
         again = (board.structure == SUM) & board.scored & (board.left > self.room * length)
         waits = untested & first & ops.no(opened)
         wake = ops.pick(waits, ops.max(granted, 1.0), FOREVER)
