@@ -352,10 +352,7 @@ class Optimizer:
             u = uniform(ops, board.key, board.stages - 1, 3 * d + 2, dtype)
             return Draws(u[: d + 2], to_normal(ops, u[d + 2 :]))
 
-        if not ops.traced:
-            return draw
-        drawn = draw()
-        return lambda: drawn
+        return ops.lazy(draw)
 
     def _learn(
         self, ops: Any, board: Board, evidence: Evidence, active: Any, cause: Any, plant: Plant, spent: Any

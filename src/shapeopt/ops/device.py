@@ -41,6 +41,11 @@ class Device:
         return Device.pick(flag, f(), g())
 
     @staticmethod
+    def lazy(make: Callable[[], Any]) -> Callable[[], Any]:
+        made = make()
+        return lambda: made
+
+    @staticmethod
     def when(flag: Any, change: Callable[[Any], Any], old: Any) -> Any:
         return _once(flag, change, old)
 

@@ -4,6 +4,7 @@
     pick(flag, a, b)               a or b, whole structures; both are computed before the call
     where(flags, a, b)             the same by entry of arrays
     cond(flag, f, g)               f() or g(); only one of them is called here, both by a batch: for cheap branches
+    lazy(make)                     a function whose answer is make(): made where it is asked for, or once by a batch
     when(flag, change, old)        change(old) or old; a batch calls it where a lane needs it: for rare, long branches
     loop(test, body, x)            while test(x): x = body(x)
     repeat(n, body, x)             x = body(i, x) for i in 0 .. n - 1
@@ -48,6 +49,10 @@ class Host:
     @staticmethod
     def cond(flag: Any, f: Callable[[], Any], g: Callable[[], Any]) -> Any:
         return f() if flag else g()
+
+    @staticmethod
+    def lazy(make: Callable[[], Any]) -> Callable[[], Any]:
+        return make
 
     @staticmethod
     def when(flag: Any, change: Callable[[Any], Any], old: Any) -> Any:
@@ -112,7 +117,7 @@ class Host:
 
     @staticmethod
     def times(A: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return A @ v
+        return A.dot(v)
 
     @staticmethod
     def norm(v: np.ndarray) -> float:
