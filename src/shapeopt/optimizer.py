@@ -211,6 +211,8 @@ class Optimizer:
 
     def tell(self, ops: Any, state: State, f: Any, g: Any, cost: Any) -> State:
         """The state after a reading at `state.q` that cost so many calls."""
+        if not ops.traced:
+            return self._host_tell(ops, state, f, g, cost)
         finite = ops.finite(f, g, self._largest)
         ledger = close(ops, state.line, f, finite & state.live)
         f, g = ops.cond(finite, lambda: (f, g), lambda: (ops.real(INF, self.spec.dtype), ops.xp.zeros_like(state.p)))
@@ -226,8 +228,7 @@ class Optimizer:
         cause = ops.pick(clock, CLOCK, cause)
         cause = ops.whole(ops.pick(may & (cause == 0) & urgent, PREEMPTED, cause))
         stage = state.active, state.horizon, board, memories
-        rounds = self._rounds if ops.traced else self._host_rounds
-        stage, moved, first = rounds(ops, cause, stage, state, plant, spent)
+        stage, moved, first = self._rounds(ops, cause, stage, state, plant, spent)
         active, horizon, board, memories = stage
         q, p, line = moved
         info = Info(state.active, state.phase, first, ledger, state.line.cut)
@@ -255,27 +256,45 @@ class Optimizer:
         _, stage, moved, first, _ = ops.loop(again, once, held)
         return stage, moved, first
 
+    def _host_tell(self, ops: Any, state: State, f: float, g: Any, cost: Any) -> State:
+        """`tell` in plain Python: the same for one run, with a call of the active tactic's methods alone."""
+        finite = ops.finite(f, g, self._largest)
+        ledger = close(ops, state.line, f, finite and state.live)
+        plant = Plant(state.q, state.p, f, g, True) if finite else Plant(state.q, state.p, INF, 0.0 * state.q, False)
+        board, spent, active, horizon = state.board, state.spent + cost, state.active, state.horizon
+        board = self._noisy_base(ops, state, plant) if board.noise_std > 0 else board
+        if self.allowance is not None and self.allowance < INF:
+            board = board._replace(tank=board.tank - self.allowance * ledger[0] - ledger[1])
+        watched, urgent = self._watched(ops, state.memories, board, plant)
+        memories, tactic, age = list(watched), self.tactics[active], state.age + 1
+        memories[active], cause = tactic.observe(ops, memories[active], board, plant)
+        if not cause and tactic.interruptible:
+            cause = CLOCK if age >= horizon else PREEMPTED if urgent else 0
+        stage = active, horizon, board, memories
+        (active, horizon, board, memories), moved, first = self._host_rounds(ops, cause, stage, state, plant, spent)
+        info = Info(state.active, state.phase, first, ledger, state.line.cut)
+        phase, age = self.tactics[active].phase(ops, memories[active]), 0 if first else age
+        return State(*moved[:2], active, phase, age, horizon, spent, board, tuple(memories), moved[2], finite, info)
+
     def _host_rounds(
-        self, ops: Any, cause: int, stage: Stage, state: State, plant: Plant, spent: Any
-    ) -> tuple[Stage, Any, int]:
-        """`_rounds` in plain Python, which the host takes at every reading."""
+        self, ops: Any, cause: int, stage: tuple[int, float, Board, list[Any]], state: State, plant: Plant, spent: Any
+    ) -> tuple[Any, Any, int]:
+        """`_rounds` in plain Python, with the memories in a list."""
         first, kinetic = cause, state.line.kinetic
+        active, horizon, board, memories = stage
         for number in range(MOST_ROUNDS):
             if cause:
-                stage = self._next_stage(ops, stage, cause, plant, spent)
-            active, horizon, board, memories = stage
+                held = active, horizon, board, tuple(memories)
+                active, horizon, board, chosen = self._next_stage(ops, held, cause, plant, spent)
+                memories = list(chosen)
             make = lambda move, board=board: step(ops, plant, move, board, kinetic)  # noqa: E731
-            memory, moved, cause = self.tactics[active].propose(ops, memories[active], board, plant, make)
-            stage = active, horizon, board, (*memories[:active], memory, *memories[active + 1 :])
+            memories[active], moved, cause = self.tactics[active].propose(ops, memories[active], board, plant, make)
             first = first or (cause if number == 0 else 0)
             if not cause:
                 break
-        return stage, moved, first
+        return (active, horizon, board, memories), moved, first
 
     def _observed(self, ops: Any, active: Any, board: Board, memories: tuple, plant: Plant) -> tuple[tuple, Any]:
-        if not ops.traced:
-            memory, cause = self.tactics[active].observe(ops, memories[active], board, plant)
-            return (*memories[:active], memory, *memories[active + 1 :]), cause
         observer = lambda i: lambda memory, _: self.tactics[i].observe(ops, memory, board, plant)  # noqa: E731
         return ops.dispatch(active, observer, memories, ops.whole(0))
 
@@ -300,8 +319,6 @@ class Optimizer:
         return memories, urgent
 
     def _phase(self, ops: Any, active: Any, memories: tuple) -> Any:
-        if not ops.traced:
-            return self.tactics[active].phase(ops, memories[active])
         phase = ops.whole(0)
         for i, tactic in enumerate(self.tactics):
             if memories[i] is not None and len(tactic.phases) > 1:
@@ -313,8 +330,6 @@ class Optimizer:
     def _noisy_base(self, ops: Any, state: State, plant: Plant) -> Board:
         """The board after a reading: with noise any better point of a basin stage is the base."""
         board = state.board
-        if not ops.traced and not board.noise_std > 0:
-            return board
         lower = is_noisy(ops, board) & (plant.f < board.base_f) & _of(ops, state.active, self._basins)
         return ops.cond(
             lower,

@@ -103,7 +103,7 @@ class Room(NamedTuple):
         if ops.traced:
             least: Any = 0.0
         else:
-            least = min(-float(low.max()), float(high.min()))
+            least = min(-float(ops.xp.maximum.reduce(low)), float(ops.xp.minimum.reduce(high)))
             if least > slack:
                 return Room(low, high, None, least)
         return Room(low, high, ((low >= -slack) & (g > 0)) | ((high <= slack) & (g < 0)), least)

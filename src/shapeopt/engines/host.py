@@ -160,14 +160,15 @@ class HostRun:
         self.gradients += not self.values_only
         info = self._step(i, value, reading)
         self._rows.append(Row(value, self.best, self.calls, *info))
-        self._last, self._ended = info[:2], self._ended or info[2] > 0
+        self._last = info.tactic, info.phase
+        self._ended = self._ended or info.cause > 0
         if self.keeps_points:
             self._places.append(self._next[i])
             if self.judges_gradients:
                 self._forces.append(np.asarray(reading.gradient).reshape(-1))
         self._told += 1
         if self._told == self.particles:
-            self._told, self._points = 0, np.array(self._next)
+            self._told, self._points = 0, self._next[0][None] if self.particles == 1 else np.array(self._next)
 
     def _fit_scales(self, reading: Reading) -> None:
         """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
@@ -178,7 +179,7 @@ class HostRun:
         self._states = [self._begin(i, x) for i, x in enumerate(self._points)]
         self._share_basins()
 
-    def _step(self, i: int, value: float, reading: Reading) -> tuple[int, int, int, tuple[float, ...], bool]:
+    def _step(self, i: int, value: float, reading: Reading) -> Info:
         """Tell particle i."""
         with np.errstate(all="ignore"):
             if self.values_only:
@@ -189,8 +190,10 @@ class HostRun:
                 state = self.optimizer.tell(HOST, self._states[i], value, force, int(reading.cost))
                 info = state.info
             self._states[i] = state
-            self._next[i] = self._ask(i).astype(self._points.dtype, copy=False)
-        return int(info.tactic), int(info.phase), int(info.cause), info.ledger, bool(info.cut)
+            point = self._ask(i)
+        dtype = self._points.dtype
+        self._next[i] = point if point.dtype == dtype else point.astype(dtype)
+        return info
 
     def read_batch(self, pair: Callable[[Any], tuple[Any, Any]]) -> None:
         """Spend whole rounds of what is left of the budget on the device engine, all starts at once; `pair`,

@@ -29,6 +29,13 @@ class Device:
         return jax.tree.map(lambda x, y: x if x is y else _select(flag, x, y), a, b)
 
     @staticmethod
+    def last(flags: tuple[Any, ...], codes: tuple[int, ...]) -> Any:
+        found = Device.whole(0)
+        for flag, code in zip(flags, codes, strict=True):
+            found = _select(flag, jnp.int32(code), found)
+        return found
+
+    @staticmethod
     def where(flags: Any, a: Any, b: Any) -> Any:
         return _select(flags, a, b)
 

@@ -3,6 +3,7 @@
     xp                             the array namespace
     pick(flag, a, b)               a or b, whole structures; both are computed before the call
     where(flags, a, b)             the same by entry of arrays
+    last(flags, codes)             the code of the last flag that holds, a whole number; 0 where none does
     cond(flag, f, g)               f() or g(); only one of them is called here, both by a batch: for cheap branches
     lazy(make)                     a function whose answer is make(): made where it is asked for, or once by a batch
     when(flag, change, old)        change(old) or old; a batch calls it where a lane needs it: for rare, long branches
@@ -39,6 +40,14 @@ class Host:
     @staticmethod
     def pick(flag: Any, a: Any, b: Any) -> Any:
         return a if flag else b
+
+    @staticmethod
+    def last(flags: tuple[Any, ...], codes: tuple[int, ...]) -> int:
+        found = 0
+        for flag, code in zip(flags, codes, strict=True):
+            if flag:
+                found = code
+        return found
 
     where = staticmethod(np.where)
 

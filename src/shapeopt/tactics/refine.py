@@ -260,16 +260,20 @@ class Refine(AbstractTactic):
         work = ops.sqrt(ss * steepest / (2.0 * d))
         error = abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
         radius = ops.pick(plant.finite, radius, 0.1 * memory.length)
-        q, f, g = ops.pick(accepted, (plant.q, plant.f, plant.g), (now.q, now.f, now.g))
+        q, f, g, rejections, fell, gain, same = ops.cond(
+            accepted,
+            lambda: (plant.q, plant.f, plant.g, 0, fall, fall, self._like_base(ops, memory.same, board, plant)),
+            lambda: (now.q, now.f, now.g, memory.rejections + 1, memory.fell, 0.0, memory.same),
+        )
         return memory._replace(
             now=Descent(q, f, g, inverse, gamma, radius),
             accepted=ops.flag(accepted),
-            rejections=ops.pick(accepted, ops.whole(0), memory.rejections + 1),
-            fell=ops.pick(accepted, fall, memory.fell),
-            gained=ops.max(self.forgetting * memory.gained, ops.pick(accepted, fall, 0.0)),
+            rejections=rejections,
+            fell=fell,
+            gained=ops.max(self.forgetting * memory.gained, gain),
             age=memory.age + 1,
             mismatch=ops.pick(plant.finite, 0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0), memory.mismatch),
-            same=ops.cond(accepted, lambda: self._like_base(ops, memory.same, board, plant), lambda: memory.same),
+            same=same,
         ), goes_on(ops)
 
     def _radius(self, ops: Any, radius: Any, length: Any, share: Any, fall: Any, slope: Any, slope_end: Any) -> Any:
@@ -357,10 +361,7 @@ class Refine(AbstractTactic):
         revisit = (board.escapes > 0) & (now.f + unseen >= board.base_f) & (memory.same >= 2)
         hopeless = (memory.age >= self.patience) & (now.f - self._reach(ops, memory, board) > board.base_f)
         flags = (hopeless, revisit, failed | is_noisy(ops, board), memory.accepted & converged, ops.no(now.f < INF))
-        cause = NONE
-        for flag, code in zip(flags, CAUSES, strict=True):  # the last that holds is the one
-            cause = ops.pick(flag, code, cause)
-        return ops.whole(cause)
+        return ops.last(flags, CAUSES)
 
     def _reach(self, ops: Any, memory: RefineMemory, board: Board) -> Any:
         """The decrease exceeded with a part of the chance 1 / (n + 2) that a new basin is the best after n + 1 others,
