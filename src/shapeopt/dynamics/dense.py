@@ -144,7 +144,7 @@ def dense_way(ops: Any, A: Any, g: Any, room: Room, radius: Any) -> Way:
 
     def solved(fixed: Any, b: Any) -> tuple[Any, Any]:
         block = ops.where(fixed[:, None] & fixed, A, eye)
-        multipliers = ops.solve(block, ops.where(fixed, -(b + Ag), 0.0))
+        multipliers = ops.solve_positive(block, ops.where(fixed, -(b + Ag), 0.0))
         return ops.where(fixed, b, -(Ag + ops.times(A, multipliers))), multipliers
 
     def again(carry: tuple) -> tuple:

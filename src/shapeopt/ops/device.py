@@ -26,7 +26,7 @@ class Device:
 
     @staticmethod
     def pick(flag: Any, a: Any, b: Any) -> Any:
-        return jax.tree.map(lambda x, y: x if x is y else _select(flag, x, y), a, b)
+        return jax.tree.map(lambda x, y: x if _is_same(x, y) else _select(flag, x, y), a, b)
 
     @staticmethod
     def last(flags: tuple[Any, ...], codes: tuple[int, ...]) -> Any:
@@ -139,6 +139,10 @@ class Device:
         return jnp.floor(x)
 
     @staticmethod
+    def remainder(n: Any, m: int) -> Any:
+        return lax.rem(n, jnp.int32(m))
+
+    @staticmethod
     def whole(n: Any) -> Any:
         return jnp.asarray(n).astype(jnp.int32)
 
@@ -155,8 +159,19 @@ class Device:
         return jnp.linalg.solve(A, b)
 
     @staticmethod
+    def solve_positive(A: Any, b: Any) -> Any:
+        L = lax.linalg.cholesky(A, symmetrize_input=False)
+        half = lax.linalg.triangular_solve(L, b[:, None], left_side=True, lower=True)
+        return lax.linalg.triangular_solve(L, half, left_side=True, lower=True, transpose_a=True)[:, 0]
+
+    @staticmethod
     def eigh(A: Any) -> Any:
         return jnp.linalg.eigh(A)
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    """Whether a choice between both is none."""
+    return x is y or (type(x) is type(y) and isinstance(x, bool | int | float) and x == y)
 
 
 def _select(flags: Any, a: Any, b: Any) -> Any:

@@ -15,6 +15,9 @@
     put_column(rows, i, column)    the same with a column
     dot(a, b), norm(v), over(a, b) products, lengths and quotients as scalars; a quotient by 0 is infinite
     times(A, v)                    A @ v; one of both is a matrix
+    remainder(n, m)                n modulo m, of whole numbers that are not negative
+    solve(A, b), solve_positive(A, b)
+                                   A^-1 b; not a number where A is singular; the second where A is positive definite
     no(flag)                       not flag; `~` is wrong for Python's truth values
     real(x), whole(n), flag(x)     scalars that a state may hold
     finite(f, g)                   whether a reading and its square are finite numbers
@@ -141,6 +144,10 @@ class Host:
         return math.floor(x) if math.isfinite(x) else x
 
     @staticmethod
+    def remainder(n: int, m: int) -> int:
+        return n % m
+
+    @staticmethod
     def whole(n: Any) -> int:
         return int(n)
 
@@ -159,6 +166,8 @@ class Host:
             return np.linalg.solve(A, b)
         except np.linalg.LinAlgError:
             return np.full_like(b, np.nan)
+
+    solve_positive = solve
 
     @staticmethod
     def eigh(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -133,4 +133,4 @@ def _solved(ops: Any, normal: Any, moment: Any, eps: Any) -> Any:
     diagonal = xp.diagonal(normal)
     scale = ops.where(diagonal > 0, ops.where(diagonal > 0, diagonal, 1.0) ** -0.5, 0.0)
     ridge = RIDGE * eps * xp.eye(normal.shape[0], dtype=normal.dtype)
-    return scale * ops.solve(scale[:, None] * normal * scale + ridge, scale * moment)
+    return scale * ops.solve_positive(scale[:, None] * normal * scale + ridge, scale * moment)

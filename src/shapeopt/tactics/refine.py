@@ -26,7 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, is_noisy, resolution
+from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, resolution
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
 from ..dynamics.dense import Dense, Room, Way, dense_way, shortened
@@ -161,7 +161,7 @@ class Refine(AbstractTactic):
     # ---------------------------------------------------------------------------------------------- stages
 
     def offer(self, ops: Any, memory: RefineMemory, board: Board) -> Offer:
-        d, quiet = board.base.shape[0], ops.no(is_noisy(ops, board))
+        d, quiet = board.base.shape[0], ops.no(board.noisy)
         opens = quiet & (board.fresh | board.interrupted)
         late = board.left <= ops.max(6.0, ops.min(self.reserve * board.readings, d + 6.0))
         finishes = quiet & memory.unfinished & late & ops.no(board.fresh)
@@ -360,7 +360,7 @@ class Refine(AbstractTactic):
         failed = ops.no(memory.accepted) & ((now.radius <= self.shortest * root) | nothing | drowned)
         revisit = (board.escapes > 0) & (now.f + unseen >= board.base_f) & (memory.same >= 2)
         hopeless = (memory.age >= self.patience) & (now.f - self._reach(ops, memory, board) > board.base_f)
-        flags = (hopeless, revisit, failed | is_noisy(ops, board), memory.accepted & converged, ops.no(now.f < INF))
+        flags = (hopeless, revisit, failed | board.noisy, memory.accepted & converged, ops.no(now.f < INF))
         return ops.last(flags, CAUSES)
 
     def _reach(self, ops: Any, memory: RefineMemory, board: Board) -> Any:
