@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 CHEAP = 24  # operations up to which a branch is computed for all lanes rather than gated
@@ -129,6 +130,10 @@ class Device:
     @staticmethod
     def over(a: Any, b: Any) -> Any:
         return a / b
+
+    @staticmethod
+    def powers(v: Any, n: int) -> Any:
+        return jnp.exp(np.arange(1.0, n + 1.0, dtype=v.dtype)[:, None] * jnp.log(v))
 
     @staticmethod
     def norm(v: Any) -> Any:

@@ -14,6 +14,7 @@
     put(rows, i, row)              rows with row i replaced; in place here, so a table is used once
     put_column(rows, i, column)    the same with a column
     dot(a, b), norm(v), over(a, b) products, lengths and quotients as scalars; a quotient by 0 is infinite
+    powers(v, n)                   v, v^2, ... v^n, a row each; v is not negative
     times(A, v)                    A @ v; one of both is a matrix
     remainder(n, m)                n modulo m, of whole numbers that are not negative
     solve(A, b), solve_positive(A, b)
@@ -130,6 +131,16 @@ class Host:
     @staticmethod
     def times(A: np.ndarray, v: np.ndarray) -> np.ndarray:
         return A.dot(v)
+
+    @staticmethod
+    def powers(v: np.ndarray, n: int) -> np.ndarray:
+        rows, done = np.empty((n, *v.shape), v.dtype), 1
+        rows[0] = v
+        while done < n:  # twice as many each time
+            more = min(done, n - done)
+            np.multiply(rows[:more], rows[done - 1], out=rows[done : done + more])
+            done += more
+        return rows
 
     @staticmethod
     def norm(v: np.ndarray) -> float:
