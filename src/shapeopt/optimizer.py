@@ -33,7 +33,7 @@ from .core.board import (
 )
 from .core.box import REACH
 from .core.codes import Cause, Mode
-from .dynamics.move import Line, close, no_line, step
+from .dynamics.move import Line, Move, Stepped, close, no_line, step
 from .memory.basins import SAME_BASIN, no_basins, write_basin
 from .ops import HOST
 from .ops.random import to_normal, uniform
@@ -191,6 +191,7 @@ class Optimizer:
             mismatch=zero,
             predicted=zero,
             noise_std=real(self.noise_std),
+            noisy=no,
             value_precision=real(UNKNOWN),
             structure=ops.whole(UNTESTED),
             small_basins=no,
@@ -211,6 +212,8 @@ class Optimizer:
 
     def tell(self, ops: Any, state: State, f: Any, g: Any, cost: Any) -> State:
         """The state after a reading at `state.q` that cost so many calls."""
+        if not ops.traced:
+            return self._host_tell(ops, state, f, g, cost)
         finite = ops.finite(f, g, self._largest)
         ledger = close(ops, state.line, f, finite & state.live)
         f, g = ops.cond(finite, lambda: (f, g), lambda: (ops.real(INF, self.spec.dtype), ops.xp.zeros_like(state.p)))
@@ -226,8 +229,7 @@ class Optimizer:
         cause = ops.pick(clock, CLOCK, cause)
         cause = ops.whole(ops.pick(may & (cause == 0) & urgent, PREEMPTED, cause))
         stage = state.active, state.horizon, board, memories
-        rounds = self._rounds if ops.traced else self._host_rounds
-        stage, moved, first = rounds(ops, cause, stage, state, plant, spent)
+        stage, moved, first = self._rounds(ops, cause, stage, state, plant, spent)
         active, horizon, board, memories = stage
         q, p, line = moved
         info = Info(state.active, state.phase, first, ledger, state.line.cut)
@@ -246,7 +248,10 @@ class Optimizer:
             stage = ops.when(cause != 0, lambda old: self._next_stage(ops, old, cause, plant, spent), stage)
             active, horizon, board, memories = stage
             proposer = self._proposer(ops, board, plant, state.line.kinetic)
-            memories, (moved, cause) = ops.dispatch(active, proposer, memories, (moved, ops.whole(0)))
+            common = (moved, state.q, ops.flag(False), ops.whole(0))
+            memories, (moved, target, placed, cause) = ops.dispatch(active, proposer, memories, common)
+            line = state.line
+            moved = ops.pick(placed, tuple(step(ops, plant, Move(target), board, line.kinetic)), moved)
             first = ops.pick((rounds == 0) & (first == 0), cause, first)
             return cause, (active, horizon, board, memories), moved, first, rounds + 1
 
@@ -255,37 +260,62 @@ class Optimizer:
         _, stage, moved, first, _ = ops.loop(again, once, held)
         return stage, moved, first
 
+    def _host_tell(self, ops: Any, state: State, f: float, g: Any, cost: Any) -> State:
+        """`tell` in plain Python: the same for one run, with a call of the active tactic's methods alone."""
+        finite = ops.finite(f, g, self._largest)
+        ledger = close(ops, state.line, f, finite and state.live)
+        plant = Plant(state.q, state.p, f, g, True) if finite else Plant(state.q, state.p, INF, 0.0 * state.q, False)
+        board, spent, active, horizon = state.board, state.spent + cost, state.active, state.horizon
+        board = self._noisy_base(ops, state, plant) if board.noise_std > 0 else board
+        if self.allowance is not None and self.allowance < INF:
+            board = board._replace(tank=board.tank - self.allowance * ledger[0] - ledger[1])
+        watched, urgent = self._watched(ops, state.memories, board, plant)
+        memories, tactic, age = list(watched), self.tactics[active], state.age + 1
+        memories[active], cause = tactic.observe(ops, memories[active], board, plant)
+        if not cause and tactic.interruptible:
+            cause = CLOCK if age >= horizon else PREEMPTED if urgent else 0
+        stage = active, horizon, board, memories
+        (active, horizon, board, memories), moved, first = self._host_rounds(ops, cause, stage, state, plant, spent)
+        info = Info(state.active, state.phase, first, ledger, state.line.cut)
+        phase, age = self.tactics[active].phase(ops, memories[active]), 0 if first else age
+        return State(*moved[:2], active, phase, age, horizon, spent, board, tuple(memories), moved[2], finite, info)
+
     def _host_rounds(
-        self, ops: Any, cause: int, stage: Stage, state: State, plant: Plant, spent: Any
-    ) -> tuple[Stage, Any, int]:
-        """`_rounds` in plain Python, which the host takes at every reading."""
+        self, ops: Any, cause: int, stage: tuple[int, float, Board, list[Any]], state: State, plant: Plant, spent: Any
+    ) -> tuple[Any, Any, int]:
+        """`_rounds` in plain Python, with the memories in a list."""
         first, kinetic = cause, state.line.kinetic
+        active, horizon, board, memories = stage
         for number in range(MOST_ROUNDS):
             if cause:
-                stage = self._next_stage(ops, stage, cause, plant, spent)
-            active, horizon, board, memories = stage
+                held = active, horizon, board, tuple(memories)
+                active, horizon, board, chosen = self._next_stage(ops, held, cause, plant, spent)
+                memories = list(chosen)
             make = lambda move, board=board: step(ops, plant, move, board, kinetic)  # noqa: E731
-            memory, moved, cause = self.tactics[active].propose(ops, memories[active], board, plant, make)
-            stage = active, horizon, board, (*memories[:active], memory, *memories[active + 1 :])
+            memories[active], moved, cause = self.tactics[active].propose(ops, memories[active], board, plant, make)
             first = first or (cause if number == 0 else 0)
             if not cause:
                 break
-        return stage, moved, first
+        return (active, horizon, board, memories), moved, first
 
     def _observed(self, ops: Any, active: Any, board: Board, memories: tuple, plant: Plant) -> tuple[tuple, Any]:
-        if not ops.traced:
-            memory, cause = self.tactics[active].observe(ops, memories[active], board, plant)
-            return (*memories[:active], memory, *memories[active + 1 :]), cause
         observer = lambda i: lambda memory, _: self.tactics[i].observe(ops, memory, board, plant)  # noqa: E731
         return ops.dispatch(active, observer, memories, ops.whole(0))
 
     def _proposer(self, ops: Any, board: Board, plant: Plant, kinetic: Any) -> Any:
-        make = lambda move: step(ops, plant, move, board, kinetic)  # noqa: E731
+        """Tactic -> its proposal, as (moved, target, placed, cause): placements are made later, for all tactics at
+        once."""
+
+        def make(move: Move) -> Stepped:
+            if move.way is None and move.solve is None:
+                return Stepped(move.target, None, None)
+            return step(ops, plant, move, board, kinetic)
 
         def of(i: int) -> Any:
-            def propose(memory: Any, _: Any) -> tuple[Any, Any]:
+            def propose(memory: Any, held: tuple) -> tuple[Any, Any]:
                 memory, made, cause = self.tactics[i].propose(ops, memory, board, plant, make)
-                return memory, (tuple(made), cause)
+                placed = made.p is None
+                return memory, (held[0], made.q, True, cause) if placed else (tuple(made), held[1], False, cause)
 
             return propose
 
@@ -300,8 +330,6 @@ class Optimizer:
         return memories, urgent
 
     def _phase(self, ops: Any, active: Any, memories: tuple) -> Any:
-        if not ops.traced:
-            return self.tactics[active].phase(ops, memories[active])
         phase = ops.whole(0)
         for i, tactic in enumerate(self.tactics):
             if memories[i] is not None and len(tactic.phases) > 1:
@@ -313,12 +341,11 @@ class Optimizer:
     def _noisy_base(self, ops: Any, state: State, plant: Plant) -> Board:
         """The board after a reading: with noise any better point of a basin stage is the base."""
         board = state.board
-        if not ops.traced and not board.noise_std > 0:
-            return board
-        lower = is_noisy(ops, board) & (plant.f < board.base_f) & _of(ops, state.active, self._basins)
+        lower = board.noisy & (plant.f < board.base_f) & _of(ops, state.active, self._basins)
+        noisy = lambda: is_noisy(ops, board.noise_std, plant.f, plant.g)  # noqa: E731
         return ops.cond(
             lower,
-            lambda: board._replace(base=plant.q, base_f=plant.f, base_g=plant.g),
+            lambda: board._replace(base=plant.q, base_f=plant.f, base_g=plant.g, noisy=noisy()),
             lambda: board,
         )
 
@@ -341,8 +368,11 @@ class Optimizer:
     def _evidence(self, ops: Any, active: Any, board: Board, memories: tuple, plant: Plant) -> Evidence:
         if not ops.traced:
             return self.tactics[active].evidence(ops, memories[active], board, plant)
-        gatherer = lambda i: lambda memory, _: (memory, self.tactics[i].evidence(ops, memory, board, plant))  # noqa: E731
-        return ops.dispatch(active, gatherer, memories, self.tactics[0].evidence(ops, None, board, plant))[1]
+        told = self.tactics[0].evidence(ops, None, board, plant)
+        for i, (tactic, memory) in enumerate(zip(self.tactics, memories, strict=True)):
+            if i > 0 and memory is not None:
+                told = ops.pick(active == i, tactic.evidence(ops, memory, board, plant), told)
+        return told
 
     def _draws(self, ops: Any, board: Board) -> Any:
         """The random numbers of the next stage; the host makes them where a tactic asks."""
@@ -352,10 +382,7 @@ class Optimizer:
             u = uniform(ops, board.key, board.stages - 1, 3 * d + 2, dtype)
             return Draws(u[: d + 2], to_normal(ops, u[d + 2 :]))
 
-        if not ops.traced:
-            return draw
-        drawn = draw()
-        return lambda: drawn
+        return ops.lazy(draw)
 
     def _learn(
         self, ops: Any, board: Board, evidence: Evidence, active: Any, cause: Any, plant: Plant, spent: Any
@@ -373,10 +400,13 @@ class Optimizer:
         unit = board.unit if self.spec.values_only else ops.pick(active == 0, spent, board.unit)
         left = (board.budget - spent) / unit
         readings = ops.pick(active == 0, board.budget / unit, board.readings)
+        base = evidence.q, evidence.f, evidence.g
+        base, base_f, base_g = ops.pick(rebase, base, (board.base, board.base_f, board.base_g))
+        noise_std = ops.pick(evidence.noise_std >= 0, evidence.noise_std, board.noise_std)
         return board._replace(
-            base=ops.pick(rebase, evidence.q, board.base),
-            base_f=ops.pick(rebase, evidence.f, board.base_f),
-            base_g=ops.pick(rebase, evidence.g, board.base_g),
+            base=base,
+            base_f=base_f,
+            base_g=base_g,
             fresh=ops.flag(evidence.fresh),
             entry=ops.pick(evidence.fresh, evidence.q, board.entry),
             entry_f=ops.pick(evidence.fresh, evidence.f, board.entry_f),
@@ -387,7 +417,8 @@ class Optimizer:
             fall=ops.pick(news, evidence.fall, board.fall),
             mismatch=ops.pick(news, evidence.mismatch, board.mismatch),
             predicted=ops.pick(news, evidence.predicted, board.predicted),
-            noise_std=ops.pick(evidence.noise_std >= 0, evidence.noise_std, board.noise_std),
+            noise_std=noise_std,
+            noisy=is_noisy(ops, noise_std, base_f, base_g),
             value_precision=ops.pick(evidence.value_precision >= 0, evidence.value_precision, board.value_precision),
             structure=structure,
             unit=unit,
@@ -401,7 +432,7 @@ class Optimizer:
         """Score a finished basin: the spread between basins, whether it is small, and the archive."""
         d, f = board.base.shape[0], evidence.f
         unseen = resolution(self.spec.eps, f)
-        later, noisy = board.escapes > 0, is_noisy(ops, board)
+        later, noisy = board.escapes > 0, board.noisy
         fall = board.left_f - ops.min(f, board.base_f)
         better = fall > unseen
         there = later & ops.no(noisy) & (ops.norm(evidence.q - board.base) < SAME_BASIN * d**0.5)

@@ -7,7 +7,15 @@ from optimizer_runs import cluster, run_on_host
 from shapeopt.core.board import PAIR_SUM
 from shapeopt.ops import HOST
 from shapeopt.optimizer import Policy
-from shapeopt.tactics.pair_fit import PairFit, body_shape, distances, fit_reading, slope_and_energy, spacing
+from shapeopt.tactics.pair_fit import (
+    PairFit,
+    body_shape,
+    distances,
+    fit_reading,
+    pair_function,
+    slope_and_energy,
+    spacing,
+)
 from shapeopt.tactics.pair_hops import Chain, energies_and_gradient, field_around, hopped
 
 EPS = np.finfo(float).eps
@@ -58,7 +66,7 @@ def test_the_function_of_a_random_pair_is_found_from_forces(d):
     fit = fitted(sum_over_pairs(phi, slope), d)
     assert fit.trusted
     r = np.linspace(1.6, 7.0, 50)
-    slopes, energies = slope_and_energy(HOST, fit.weights, r, spacing(d // 3))
+    slopes, energies = slope_and_energy(HOST, pair_function(HOST, fit.weights, spacing(d // 3)), r, spacing(d // 3))
     assert np.abs(slopes * fit.unit - slope(r)).max() < 0.01 * np.abs(slope(r)).max()
     rises = fit.unit * (energies - energies[0]) - (phi(r) - phi(r[0]))
     assert np.abs(rises).max() < 0.01 * np.abs(phi(r)).max()

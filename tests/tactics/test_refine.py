@@ -6,7 +6,7 @@ from optimizer_runs import bowl, kinked, rastrigin, rosenbrock, run_on_host
 from scipy.optimize import minimize
 
 from shapeopt.core.board import Plant, Spec
-from shapeopt.dynamics.dense import Way, dense_way
+from shapeopt.dynamics.dense import Room, dense_way
 from shapeopt.ops import HOST
 from shapeopt.optimizer import Optimizer, Policy
 from shapeopt.tactics import Hop, Refine
@@ -35,8 +35,9 @@ def entered(q, f, g):
 
 def tried(tactic, memory, board, q, f, g):
     """The memory after a trial at q that was predicted to decrease f by 1."""
-    way = Way(np.asarray(q, float) - memory.now.q, -memory.now.g, 0.0)
-    return tactic.observe(HOST, memory._replace(way=way, predicted=1.0), board, reading(q, f, g))[0]
+    s = np.asarray(q, float) - memory.now.q
+    memory = memory._replace(length=np.linalg.norm(s), bent=-s @ memory.now.g, predicted=1.0)
+    return tactic.observe(HOST, memory, board, reading(q, f, g))[0]
 
 
 def test_forces_that_differ_by_round_off_teach_no_curvature():
@@ -78,10 +79,21 @@ def test_a_model_that_predicts_nothing_is_replaced_before_the_basin_counts_as_co
 def test_a_step_in_a_box_solves_for_the_free_coordinates():
     """A coupled quadratic whose free minimum lies outside: the step reaches the minimum within the box."""
     B, g = np.array([[2.0, 1.5], [1.5, 2.0]]), np.array([-1.0, -6.0])
-    low, high = np.full(2, -1.0), np.full(2, 1.0)
-    way = dense_way(HOST, np.linalg.inv(B), g, low, high, np.zeros(2, bool), 100.0)
+    room = Room.around(HOST, np.zeros(2), g, np.full(2, -1.0), np.full(2, 1.0), 1e-12)
+    way = dense_way(HOST, np.linalg.inv(B), g, room, 100.0)
     np.testing.assert_allclose(way.s, [-0.25, 1.0])
-    np.testing.assert_allclose(way.Bs[0] + g[0], 0.0, atol=1e-12)
+    np.testing.assert_allclose((way.bent, way.slope, way.length), (way.s @ B @ way.s, g @ way.s, 1.0625**0.5))
+
+
+def test_the_room_of_a_place_knows_which_coordinates_are_held_and_which_steps_are_inside():
+    lower, upper = np.full(2, -1.0), np.full(2, 1.0)
+    inside = Room.around(HOST, np.array([0.5, 0.0]), np.ones(2), lower, upper, 1e-12)
+    assert inside.held is None and inside.least == 0.5
+    for s in ([0.4, 0.1], [-1.2, 0.9], [0.6, 0.0], [0.0, -1.1]):
+        within = bool((np.abs(np.array([0.5, 0.0]) + s) <= 1.0).all())
+        assert inside.admits(HOST, np.array(s), np.linalg.norm(s)) == within
+    pressed = Room.around(HOST, np.array([-1.0, 1.0]), np.ones(2), lower, upper, 1e-12)
+    assert pressed.held.tolist() == [True, False] and not pressed.admits(HOST, np.array([0.1, -0.1]), 0.2)
 
 
 @pytest.mark.parametrize("seed", range(5))

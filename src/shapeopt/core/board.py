@@ -81,6 +81,7 @@ class Board(NamedTuple):
     mismatch: Any  # how far changes of f in the last basin were from the work of the force: 0 without noise
     predicted: Any  # decrease that was still predicted there when its stage ended
     noise_std: Any  # of a force's coordinate; negative while it is not known
+    noisy: Any  # whether the force at the base is known to drown in it
     value_precision: Any  # unit of the last digit of values; 0 where they look exact, negative while it is not known
     structure: Any  # one of UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM and SWEPT
     small_basins: Any  # whether a basin was met that is small for the box
@@ -134,18 +135,18 @@ def searched(ops: Any, board: Board) -> tuple[Any, Any]:
     return xp.maximum(board.lower, -board.reach), xp.minimum(board.upper, board.reach)
 
 
-def is_noisy(ops: Any, board: Board) -> Any:
-    """Whether the force at the base is known to drown in noise."""
-    if not ops.traced and not board.noise_std > 0:
+def is_noisy(ops: Any, noise_std: Any, f: Any, g: Any) -> Any:
+    """Whether a force g, where the value is f, drowns in noise of this standard deviation."""
+    if not ops.traced and not noise_std > 0:
         return False
-    size = ops.norm(board.base_g) / board.base_g.shape[0] ** 0.5
-    return (board.base_f < np.inf) & (board.noise_std > NOISY * size)
+    size = ops.norm(g) / g.shape[0] ** 0.5
+    return ops.flag((f < np.inf) & (noise_std > NOISY * size))
 
 
 def after_survey(ops: Any, board: Board, plant: Plant) -> Any:
     """Whether a basin is to be opened where a reading was made to learn something of the base: if it is lower, or if
     there is no basin to go back to."""
-    away = ops.no(board.interrupted) & ops.no(is_noisy(ops, board))
+    away = ops.no(board.interrupted) & ops.no(board.noisy)
     return plant.finite & ((plant.f < board.base_f) | away)
 
 

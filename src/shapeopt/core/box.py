@@ -91,4 +91,7 @@ class Box(NamedTuple):
 
     def outward(self, q: Vector) -> Vector:
         """Internal coordinates to x; the last clip keeps round-off from leaving the bounds by one ulp."""
-        return (self.centre + self.scale * q).clip(self.lower, self.upper)
+        x = self.centre + self.scale * q
+        if type(x) is np.ndarray:  # half the time of `clip`
+            return np.minimum(np.maximum(x, self.lower), self.upper)
+        return x.clip(self.lower, self.upper)

@@ -49,11 +49,10 @@ class Dense(NamedTuple):
 
     def stretched(self, ops: Any, factor: float) -> "Dense":
         """With all curvature divided by the factor."""
-        return self._replace(H=factor * self.H, K=factor * self.K)
+        return Dense(factor * self.H, factor * self.K, self.error_H, self.error_K, self.pairs)
 
     def add(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any, curvature: Any) -> "Dense":
         """With the pair (s, y), s.y > 0, whose first sets the scale; `curvature`: s.B s where H made the step."""
-        dtype = self.H.dtype
         first = self.pairs == 0
         H, K = ops.cond(first, lambda: (self.reset(ops, sy / yy).H,) * 2, lambda: (self.H, self.K))
         Hy, Ky = ops.times(H, y), ops.times(K, y)
@@ -61,15 +60,15 @@ class Dense(NamedTuple):
         error_H = _mixed(ops, self.error_H, 1.0 - yHy / sy)
         error_K = _mixed(ops, self.error_K, 1.0 - ops.dot(y, Ky) / sy)
         larger = ops.no(first) & (curvature > sy)
-        scale = ops.real(ops.pick(larger, curvature / sy, 1.0), dtype)
-        H, Hy, yHy = scale * H, scale * Hy, scale * yHy
-        cross = s[:, None] * (Hy / sy)
-        H = H + ((1.0 + yHy / sy) / sy * s)[:, None] * s - (cross + cross.T)
+        scale = ops.pick(larger, curvature / sy, 1.0)
+        H = ops.cond(larger, lambda: scale * H, lambda: H)
+        half = ((0.5 + 0.5 * scale * yHy / sy) / sy) * s - (scale / sy) * Hy  # H+ = H + s half^T + half s^T
+        cross = s[:, None] * half
         u = s - Ky
         uy = ops.dot(u, y)
         sound = uy * uy > SOUND**2 * ops.dot(u, u) * yy
-        K = K + u[:, None] * (ops.pick(sound, 1.0, 0.0) / ops.pick(sound, uy, 1.0) * u)
-        return Dense(H, K, error_H, error_K, self.pairs + 1)
+        K = ops.cond(sound, lambda: K + (u / ops.pick(sound, uy, 1.0))[:, None] * u, lambda: K)
+        return Dense(H + (cross + cross.T), K, error_H, error_K, self.pairs + 1)
 
     def prefers_K(self, better: float, clearly: float) -> Any:
         """Whether K predicts well, and clearly better than H (both in logarithms)."""
@@ -77,39 +76,82 @@ class Dense(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A step, the change of force B s that its model predicts for it, and the slope g.s."""
+    """A step, its curvature s.B s and its slope g.s by the model that made it, and its length."""
 
     s: Any
-    Bs: Any
+    bent: Any
     slope: Any
+    length: Any
 
 
-def dense_way(ops: Any, A: Any, g: Any, low: Any, high: Any, held: Any, radius: Any) -> Way:
-    """The model's step from a place where coordinates may move by `low` to `high`; `held` ones are pressed against a
-    bound at first. Coordinates that would leave the box are fixed on its side, those that the model pushes inwards from
-    a side are released (a primal-dual active set), and the others are solved for again,
+class Room(NamedTuple):
+    """How far coordinates may move from a place, from `low` to `high`, and which ones are pressed against a side.
+
+    The host says None for the last where no coordinate is, and knows the distance to the nearest side (`least`): a
+    shorter step is inside, which saves it most comparisons.
+    """
+
+    low: Any
+    high: Any
+    held: Any
+    least: Any
+
+    @staticmethod
+    def around(ops: Any, q: Any, g: Any, lower: Any, upper: Any, slack: float) -> "Room":
+        """The room at q inside a box; a coordinate within `slack` of the side to which -g points is held there."""
+        low, high = lower - q, upper - q
+        if ops.traced:
+            least: Any = 0.0
+        else:
+            least = min(-float(ops.xp.maximum.reduce(low)), float(ops.xp.minimum.reduce(high)))
+            if least > slack:
+                return Room(low, high, None, least)
+        return Room(low, high, ((low >= -slack) & (g > 0)) | ((high <= slack) & (g < 0)), least)
+
+    def free(self, ops: Any, g: Any) -> Any:
+        """g without its entries of coordinates that are held."""
+        return g if self.held is None else ops.where(self.held, 0.0, g)
+
+    def clipped(self, ops: Any, s: Any) -> Any:
+        return ops.xp.minimum(ops.xp.maximum(s, self.low), self.high)
+
+    def admits(self, ops: Any, s: Any, length: Any) -> Any:
+        """Whether no coordinate is held, and this step is inside."""
+        if self.held is None and length < self.least:
+            return True
+        outside = (s > self.high) | (s < self.low)
+        return ops.no((outside if self.held is None else outside | self.held).any())
+
+
+def dense_way(ops: Any, A: Any, g: Any, room: Room, radius: Any) -> Way:
+    """The model's step from a place with some room. Coordinates that would leave the box are fixed on its side, those
+    that the model pushes inwards from a side are released (a primal-dual active set), and the others are solved for
+    again,
 
         B s + g = 0 on free coordinates, s = b on fixed ones:   s = -A (g + l),  A_cc l_c = -(b + A g)_c
 
     and the whole is shortened to the radius. A is the inverse of B.
     """
     xp, Ag = ops.xp, ops.times(A, g)
-    if not ops.traced and not held.any():  # the usual case, in fewer operations
-        s, share = shortened(ops, -Ag, radius)
-        if not ((s > high) | (s < low)).any():
-            return Way(s, -share * g, ops.dot(g, s))
+    low, high, held, _ = room
+    if not ops.traced:  # the usual case, in fewer operations
+        s, share, length = shortened(ops, -Ag, radius)
+        if room.admits(ops, s, length):
+            slope = ops.dot(g, s)
+            return Way(s, -share * slope, slope, length)
+        held = xp.zeros(g.shape, bool) if held is None else held
     eye = xp.eye(A.shape[0], dtype=A.dtype)
 
     def solved(fixed: Any, b: Any) -> tuple[Any, Any]:
         block = ops.where(fixed[:, None] & fixed, A, eye)
-        multipliers = ops.solve(block, ops.where(fixed, -(b + Ag), 0.0))
+        multipliers = ops.solve_positive(block, ops.where(fixed, -(b + Ag), 0.0))
         return ops.where(fixed, b, -(Ag + ops.times(A, multipliers))), multipliers
 
     def again(carry: tuple) -> tuple:
         side, b, _, _, _, _, number = carry
         fixed = side != 0
         s, multipliers = ops.cond(fixed.any(), lambda: solved(fixed, b), lambda: (-Ag, xp.zeros_like(g)))
-        short, share = shortened(ops, s, radius)
+        short, share, _ = shortened(ops, s, radius)
         over = xp.sign(xp.maximum(short - high, 0.0) + xp.minimum(short - low, 0.0))
         inward = fixed & (side * multipliers < 0)
         sides = ops.where(fixed, ops.where(inward, 0.0, side), over)
@@ -119,15 +161,19 @@ def dense_way(ops: Any, A: Any, g: Any, low: Any, high: Any, held: Any, radius: 
     zero = xp.zeros_like(g)
     start = (ops.where(held, -xp.sign(g), 0.0), zero, zero, zero, ops.real(1.0, g.dtype), ops.flag(True), ops.whole(0))
     ended = ops.loop(lambda carry: carry[5] & (carry[6] < PASSES), again, start)
-    s = xp.minimum(xp.maximum(ended[2], low), high)
-    return Way(s, -ended[4] * (g + ended[3]), ops.dot(g, s))
+    s = room.clipped(ops, ended[2])
+    return Way(s, -ended[4] * ops.dot(g + ended[3], s), ops.dot(g, s), ops.norm(s))
 
 
-def shortened(ops: Any, s: Any, radius: Any) -> tuple[Any, Any]:
-    """s, not longer than the radius, and by what it was multiplied; where it overflows: no step."""
-    square = ops.dot(s, s)
-    share = ops.pick(square > radius * radius, radius / ops.sqrt(ops.pick(square > 0, square, 1.0)), 1.0)
-    return ops.cond(square < float("inf"), lambda: share * s, lambda: ops.xp.zeros_like(s)), share
+def shortened(ops: Any, s: Any, radius: Any) -> tuple[Any, Any, Any]:
+    """s, not longer than the radius, by what it was multiplied, and its length; where it overflows: no step."""
+    length = ops.norm(s)
+    if not ops.traced and length <= radius:
+        return s, 1.0, length
+    long = length > radius
+    share = ops.pick(long, radius / ops.pick(long, length, 1.0), 1.0)
+    short = ops.cond(length < float("inf"), lambda: share * s, lambda: ops.xp.zeros_like(s))
+    return short, share, ops.pick(length < float("inf"), ops.min(length, radius), 0.0)
 
 
 def _mixed(ops: Any, mean: Any, error: Any) -> Any:

@@ -52,7 +52,7 @@ class Limited(NamedTuple):
         column = ops.put(-ops.times(R, ops.put(Wy[:capacity], slot, 0.0)), slot, 1.0)
         gram = Wy[capacity:]
         YY = ops.put(ops.put_column(self.YY, slot, gram), slot, gram)
-        return Limited(W, ops.put_column(R, slot, column), YY, (slot + 1) % capacity)
+        return Limited(W, ops.put_column(R, slot, column), YY, ops.remainder(slot + 1, capacity))
 
     def solve(self, ops: Any, v: Any, gamma: Any) -> Any:
         """H v."""

@@ -125,11 +125,12 @@ def _descend(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> 
     """An overdamped step that is given: K(p') = p' . h M^-1 p' / 2 h, with p' = -h g and h M^-1 p' = way; or, where
     `placed`, a placement onto the same place."""
     q = ops.xp.minimum(ops.xp.maximum(move.target, board.lower), board.upper)
-    zero, slope = ops.real(0.0, q.dtype), ops.dot(plant.g, move.way)
-    after = ops.pick(move.placed, zero, -0.5 * slope)
-    clipping = ops.pick(move.placed, zero, ops.dot(plant.g, q - plant.q) - slope)
-    p = ops.pick(move.placed, 0.0, -H_STEP) * plant.g
-    placed = ops.flag(move.placed)
+    zero, placed = ops.real(0.0, q.dtype), ops.flag(move.placed)
+    slope = ops.dot(plant.g, move.way)
+    after, clipping, share = ops.pick(
+        placed, (zero, zero, 0.0), (-0.5 * slope, ops.dot(plant.g, q - plant.q) - slope, -H_STEP)
+    )
+    p = share * plant.g
     slack = after - clipping
     line = Line(-kinetic, zero, zero, clipping, zero, slack, kinetic, after, plant.f, placed, ops.flag(False))
     return Stepped(q, p, line)

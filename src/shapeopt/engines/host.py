@@ -1,5 +1,6 @@
 """The host engine: a run stepped from Python in NumPy, with nothing compiled; state, best point and record."""
 
+import contextvars
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -36,6 +37,21 @@ class Row(NamedTuple):
     cut: bool
 
 
+class Quiet:
+    """Calls functions without NumPy's warnings of overflow and the like, in a context that is kept: `np.errstate` would
+    make one at every call."""
+
+    def __init__(self) -> None:
+        self._context = contextvars.copy_context()
+        self._context.run(np.seterr, all="ignore")
+
+    def __call__(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        return self._context.run(call, *arguments)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Quiet, ()  # a context can't be copied
+
+
 class HostRun:
     """A run of the optimizer under a budget: where to read next (`x`), and what was read (`tell`).
 
@@ -67,7 +83,7 @@ class HostRun:
         self.keeps_stages = stages and self.keeps_points
         self.judges_gradients = False  # whether `result.gradient_fit` is asked for
         self.box = Box.around(problem.lower, problem.upper, problem.x0)
-        self.record = RunRecord()
+        self.record, self._quietly = RunRecord(), Quiet()
         self.calls, self.gradients = 0, 0
         self.best_x, self.best = problem.x0, np.inf
         self.start(values_only)
@@ -158,16 +174,17 @@ class HostRun:
             self.best, self.best_x = value, self._points[i].copy()
         self.calls = max(self.calls, calls)
         self.gradients += not self.values_only
-        info = self._step(i, value, reading)
+        info = self._quietly(self._step, i, value, reading)
         self._rows.append(Row(value, self.best, self.calls, *info))
-        self._last, self._ended = info[:2], self._ended or info[2] > 0
+        self._last = info.tactic, info.phase
+        self._ended = self._ended or info.cause > 0
         if self.keeps_points:
             self._places.append(self._next[i])
             if self.judges_gradients:
                 self._forces.append(np.asarray(reading.gradient).reshape(-1))
         self._told += 1
         if self._told == self.particles:
-            self._told, self._points = 0, np.array(self._next)
+            self._told, self._points = 0, self._next[0][None] if self.particles == 1 else np.array(self._next)
 
     def _fit_scales(self, reading: Reading) -> None:
         """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
@@ -178,19 +195,19 @@ class HostRun:
         self._states = [self._begin(i, x) for i, x in enumerate(self._points)]
         self._share_basins()
 
-    def _step(self, i: int, value: float, reading: Reading) -> tuple[int, int, int, tuple[float, ...], bool]:
+    def _step(self, i: int, value: float, reading: Reading) -> Info:
         """Tell particle i."""
-        with np.errstate(all="ignore"):
-            if self.values_only:
-                state: Any = self._values.tell(HOST, self._states[i], value, self.box)
-                info = state.inner.info if state.complete else _waits(state.inner)
-            else:
-                force = np.asarray(reading.gradient) * self.box.scale
-                state = self.optimizer.tell(HOST, self._states[i], value, force, int(reading.cost))
-                info = state.info
-            self._states[i] = state
-            self._next[i] = self._ask(i).astype(self._points.dtype, copy=False)
-        return int(info.tactic), int(info.phase), int(info.cause), info.ledger, bool(info.cut)
+        if self.values_only:
+            state: Any = self._values.tell(HOST, self._states[i], value, self.box)
+            info = state.inner.info if state.complete else _waits(state.inner)
+        else:
+            force = np.asarray(reading.gradient) * self.box.scale
+            state = self.optimizer.tell(HOST, self._states[i], value, force, int(reading.cost))
+            info = state.info
+        self._states[i] = state
+        point, dtype = self._ask(i), self._points.dtype
+        self._next[i] = point if point.dtype == dtype else point.astype(dtype)
+        return info
 
     def read_batch(self, pair: Callable[[Any], tuple[Any, Any]]) -> None:
         """Spend whole rounds of what is left of the budget on the device engine, all starts at once; `pair`,

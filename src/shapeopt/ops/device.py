@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 CHEAP = 24  # operations up to which a branch is computed for all lanes rather than gated
@@ -26,7 +27,14 @@ class Device:
 
     @staticmethod
     def pick(flag: Any, a: Any, b: Any) -> Any:
-        return jax.tree.map(lambda x, y: x if x is y else _select(flag, x, y), a, b)
+        return jax.tree.map(lambda x, y: x if _is_same(x, y) else _select(flag, x, y), a, b)
+
+    @staticmethod
+    def last(flags: tuple[Any, ...], codes: tuple[int, ...]) -> Any:
+        found = Device.whole(0)
+        for flag, code in zip(flags, codes, strict=True):
+            found = _select(flag, jnp.int32(code), found)
+        return found
 
     @staticmethod
     def where(flags: Any, a: Any, b: Any) -> Any:
@@ -39,6 +47,11 @@ class Device:
     @staticmethod
     def cond(flag: Any, f: Callable[[], Any], g: Callable[[], Any]) -> Any:
         return Device.pick(flag, f(), g())
+
+    @staticmethod
+    def lazy(make: Callable[[], Any]) -> Callable[[], Any]:
+        made = make()
+        return lambda: made
 
     @staticmethod
     def when(flag: Any, change: Callable[[Any], Any], old: Any) -> Any:
@@ -119,12 +132,20 @@ class Device:
         return a / b
 
     @staticmethod
+    def powers(v: Any, n: int) -> Any:
+        return jnp.exp(np.arange(1.0, n + 1.0, dtype=v.dtype)[:, None] * jnp.log(v))
+
+    @staticmethod
     def norm(v: Any) -> Any:
         return jnp.sqrt(jnp.dot(v, v))
 
     @staticmethod
     def floor(x: Any) -> Any:
         return jnp.floor(x)
+
+    @staticmethod
+    def remainder(n: Any, m: int) -> Any:
+        return lax.rem(n, jnp.int32(m))
 
     @staticmethod
     def whole(n: Any) -> Any:
@@ -143,8 +164,19 @@ class Device:
         return jnp.linalg.solve(A, b)
 
     @staticmethod
+    def solve_positive(A: Any, b: Any) -> Any:
+        L = lax.linalg.cholesky(A, symmetrize_input=False)
+        half = lax.linalg.triangular_solve(L, b[:, None], left_side=True, lower=True)
+        return lax.linalg.triangular_solve(L, half, left_side=True, lower=True, transpose_a=True)[:, 0]
+
+    @staticmethod
     def eigh(A: Any) -> Any:
         return jnp.linalg.eigh(A)
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    """Whether a choice between both is none."""
+    return x is y or (type(x) is type(y) and isinstance(x, bool | int | float) and x == y)
 
 
 def _select(flags: Any, a: Any, b: Any) -> Any:

@@ -3,7 +3,9 @@
     xp                             the array namespace
     pick(flag, a, b)               a or b, whole structures; both are computed before the call
     where(flags, a, b)             the same by entry of arrays
+    last(flags, codes)             the code of the last flag that holds, a whole number; 0 where none does
     cond(flag, f, g)               f() or g(); only one of them is called here, both by a batch: for cheap branches
+    lazy(make)                     a function whose answer is make(): made where it is asked for, or once by a batch
     when(flag, change, old)        change(old) or old; a batch calls it where a lane needs it: for rare, long branches
     loop(test, body, x)            while test(x): x = body(x)
     repeat(n, body, x)             x = body(i, x) for i in 0 .. n - 1
@@ -12,7 +14,11 @@
     put(rows, i, row)              rows with row i replaced; in place here, so a table is used once
     put_column(rows, i, column)    the same with a column
     dot(a, b), norm(v), over(a, b) products, lengths and quotients as scalars; a quotient by 0 is infinite
+    powers(v, n)                   v, v^2, ... v^n, a row each; v is not negative
     times(A, v)                    A @ v; one of both is a matrix
+    remainder(n, m)                n modulo m, of whole numbers that are not negative
+    solve(A, b), solve_positive(A, b)
+                                   A^-1 b; not a number where A is singular; the second where A is positive definite
     no(flag)                       not flag; `~` is wrong for Python's truth values
     real(x), whole(n), flag(x)     scalars that a state may hold
     finite(f, g)                   whether a reading and its square are finite numbers
@@ -39,6 +45,14 @@ class Host:
     def pick(flag: Any, a: Any, b: Any) -> Any:
         return a if flag else b
 
+    @staticmethod
+    def last(flags: tuple[Any, ...], codes: tuple[int, ...]) -> int:
+        found = 0
+        for flag, code in zip(flags, codes, strict=True):
+            if flag:
+                found = code
+        return found
+
     where = staticmethod(np.where)
 
     @staticmethod
@@ -48,6 +62,10 @@ class Host:
     @staticmethod
     def cond(flag: Any, f: Callable[[], Any], g: Callable[[], Any]) -> Any:
         return f() if flag else g()
+
+    @staticmethod
+    def lazy(make: Callable[[], Any]) -> Callable[[], Any]:
+        return make
 
     @staticmethod
     def when(flag: Any, change: Callable[[Any], Any], old: Any) -> Any:
@@ -112,7 +130,17 @@ class Host:
 
     @staticmethod
     def times(A: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return A @ v
+        return A.dot(v)
+
+    @staticmethod
+    def powers(v: np.ndarray, n: int) -> np.ndarray:
+        rows, done = np.empty((n, *v.shape), v.dtype), 1
+        rows[0] = v
+        while done < n:  # twice as many each time
+            more = min(done, n - done)
+            np.multiply(rows[:more], rows[done - 1], out=rows[done : done + more])
+            done += more
+        return rows
 
     @staticmethod
     def norm(v: np.ndarray) -> float:
@@ -125,6 +153,10 @@ class Host:
     @staticmethod
     def floor(x: Any) -> float:
         return math.floor(x) if math.isfinite(x) else x
+
+    @staticmethod
+    def remainder(n: int, m: int) -> int:
+        return n % m
 
     @staticmethod
     def whole(n: Any) -> int:
@@ -145,6 +177,8 @@ class Host:
             return np.linalg.solve(A, b)
         except np.linalg.LinAlgError:
             return np.full_like(b, np.nan)
+
+    solve_positive = solve
 
     @staticmethod
     def eigh(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -194,7 +194,7 @@ class HostOracle:
     def read(self, x: Any) -> Reading:
         """One reading at x, charged; value, gradient and cost are NumPy values of the oracle's dtype."""
         x = self._point(x)
-        known = self._recall(x)
+        known = None if self._known is None else self._recall(x)
         self._admit(self._price(known))
         start = self.calls - (known.calls if known is not None else 0)
         self._known = None

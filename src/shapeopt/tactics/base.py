@@ -112,19 +112,18 @@ def bid(ops: Any, flag: Any, value: Any, cost: Any = 1.0, wake: Any = FOREVER) -
 
 def found(ops: Any, plant: Plant, fresh: Any = None, **news: Any) -> Evidence:
     """Evidence of a stage that ended at the plant; `news` are fields that it has something to say of."""
-    zero = ops.real(0.0, plant.q.dtype)
     told = Evidence(
         q=plant.q,
         f=plant.f,
         g=plant.g,
-        basin=ops.flag(False),
-        rebase=ops.flag(False),
+        basin=False,
+        rebase=False,
         fresh=plant.finite if fresh is None else fresh,
-        descent=zero,
-        fall=zero,
-        mismatch=zero,
-        predicted=zero,
-        noise_std=ops.real(UNKNOWN, plant.q.dtype),
-        structure=ops.whole(UNTESTED),
+        descent=0.0,
+        fall=0.0,
+        mismatch=0.0,
+        predicted=0.0,
+        noise_std=UNKNOWN,
+        structure=UNTESTED,
     )
     return told._replace(**news) if news else told

@@ -92,7 +92,7 @@ class Explore(AbstractTactic):
         )
 
     def observe(self, ops: Any, memory: ExploreMemory, board: Board, plant: Plant) -> tuple[ExploreMemory, Any]:
-        row = memory.read % self.kept
+        row = ops.remainder(memory.read, self.kept)
         memory = memory._replace(
             samples=ops.put(memory.samples, row, plant.q),
             values=ops.put(memory.values, row, plant.f),

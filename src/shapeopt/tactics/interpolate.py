@@ -254,7 +254,7 @@ class Interpolate(AbstractTactic):
         """The next of the two points along each coordinate, in z."""
         xp, d, model = ops.xp, memory.centre.shape[0], memory.model
         size = memory.axes[0, 0]
-        i = (model.count - 1) % d
+        i = ops.remainder(model.count - 1, d)
         one = memory.first[i]
         up, down = (board.upper[i] - memory.centre[i]) / size, (memory.centre[i] - board.lower[i]) / size
         ahead, behind = ops.pick(one > 0, up, down), ops.pick(one > 0, down, up)

@@ -7,6 +7,7 @@ The forces of such an f sum to zero, which a first reading shows, and are linear
 Every reading first tests what the model predicts of it; the model is trusted while its last predictions held.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,9 +40,37 @@ def spacing(bodies: int) -> float:
 
 def distances(ops: Any, x: Any) -> Any:
     """|x_i - x_j|; a body is infinitely far from itself."""
-    xp = ops.xp
     apart = x[:, None] - x
-    return ops.where(xp.eye(x.shape[0], dtype=bool), xp.inf, xp.sqrt((apart * apart).sum(axis=-1)))
+    return ops.where(np.eye(x.shape[0], dtype=bool), ops.xp.inf, ops.xp.sqrt((apart * apart).sum(axis=-1)))
+
+
+def pair_distances(ops: Any, x: Any) -> Any:
+    """The same; the host takes every pair once, in a row."""
+    if ops.traced:
+        return distances(ops, x)
+    first, second, _ = _pairs(x.shape[0])
+    apart = x.T.take(first, axis=1) - x.T.take(second, axis=1)
+    apart *= apart
+    return np.sqrt(apart.sum(axis=0))
+
+
+def by_body(ops: Any, rows: Any, bodies: int) -> Any:
+    """Rows of numbers for each pair, in the order of `pair_distances`, as matrices with 0 for a body and itself."""
+    if ops.traced:
+        return rows
+    places = _pairs(bodies)[2]
+    whole = np.zeros((len(rows), rows.shape[1] + 1), rows.dtype)
+    whole[:, :-1] = rows
+    return whole.take(places, axis=1)
+
+
+@functools.cache
+def _pairs(bodies: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The bodies of each pair, and for every two bodies the number of their pair; for a body and itself, the last."""
+    first, second = np.triu_indices(bodies, 1)
+    places = np.full((bodies, bodies), len(first))
+    places[first, second] = places[second, first] = np.arange(len(first))
+    return first, second, places
 
 
 class PairFit(NamedTuple):
@@ -116,15 +145,20 @@ def _slopes(ops: Any, r: Any) -> Any:
     return xp.exp(-xp.concatenate([powers * xp.log(ratio), RATE * rates * ratio], axis=-1))
 
 
-def slope_and_energy(ops: Any, weights: Any, r: Any, length: float) -> tuple[Any, Any]:
-    """phi' and phi, which is 0 at infinity."""
-    ratio = (r / length)[..., None]
-    powers, rates = np.asarray(POWERS, r.dtype), np.asarray(RATES, r.dtype)
-    logs = ops.xp.log(ratio)
-    u, v = ops.xp.exp(-powers * logs), ops.xp.exp(-RATE * rates * ratio)
+def pair_function(ops: Any, weights: Any, length: float) -> Any:
+    """phi' and phi, which is 0 at infinity: coefficients of the powers of 1 / r and of the exponential, a row each."""
+    xp, powers, rates = ops.xp, np.asarray(POWERS, weights.dtype), np.asarray(RATES, weights.dtype)
     a, b = weights[: len(POWERS)], weights[len(POWERS) :]
-    height = ops.xp.exp((1.0 - powers) * logs) @ (a / (1.0 - powers)) - v @ (b / (RATE * rates))
-    return u @ a + v @ b, length * height
+    none = np.zeros(1, weights.dtype)
+    slope = xp.concatenate([none, a, b])
+    return xp.stack([slope, length * xp.concatenate([a / (1.0 - powers), none, b / (-RATE * rates)])])
+
+
+def slope_and_energy(ops: Any, function: Any, r: Any, length: float) -> Any:
+    """phi' and phi at the distances r, of a `pair_function`."""
+    near, ebb = length / r.reshape(-1), ops.xp.exp((-RATE / length) * r.reshape(-1))
+    table = ops.xp.concatenate([ops.powers(near, POWERS[-1]), ops.powers(ebb, RATES[-1])])
+    return (function @ table).reshape(2, *r.shape)
 
 
 def _solved(ops: Any, normal: Any, moment: Any, eps: Any) -> Any:
@@ -133,4 +167,4 @@ def _solved(ops: Any, normal: Any, moment: Any, eps: Any) -> Any:
     diagonal = xp.diagonal(normal)
     scale = ops.where(diagonal > 0, ops.where(diagonal > 0, diagonal, 1.0) ** -0.5, 0.0)
     ridge = RIDGE * eps * xp.eye(normal.shape[0], dtype=normal.dtype)
-    return scale * ops.solve(scale[:, None] * normal * scale + ridge, scale * moment)
+    return scale * ops.solve_positive(scale[:, None] * normal * scale + ridge, scale * moment)

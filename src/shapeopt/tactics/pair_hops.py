@@ -8,9 +8,11 @@ other hop is. What is proposed is the lowest bottom found that is not the base's
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..dynamics.inverse import Limited
 from ..ops.random import to_normal, uniform
-from .pair_fit import AXES, distances, slope_and_energy, spacing
+from .pair_fit import AXES, by_body, distances, pair_distances, pair_function, slope_and_energy, spacing
 
 HOPS = 24  # before a proposal; the last one goes on down from the lowest bottom
 IDLE = 60  # hops, for each body, that lead nowhere before the model is left alone
@@ -71,7 +73,7 @@ def unknown(ops: Any, x: Any) -> Bottom:
 class Field(NamedTuple):
     """A model of pairs in a box, the distance of neighbours in it, and a wall that keeps them from falling together."""
 
-    weights: Any
+    function: Any  # phi' and phi of the model (`pair_function`)
     lower: Any
     upper: Any
     bond: Any
@@ -80,22 +82,21 @@ class Field(NamedTuple):
 
 
 def field_around(ops: Any, weights: Any, x: Any, lower: Any, upper: Any) -> Field:
-    xp, length = ops.xp, spacing(x.shape[0])
+    length = spacing(x.shape[0])
     bond = ops.max(distances(ops, x).min(), LEAST_BOND * length)
     core = CORE * bond
-    slopes = slope_and_energy(ops, weights, xp.linspace(1.0, FARTHEST, WALL_POINTS, dtype=x.dtype) * core, length)[0]
-    return Field(weights, lower, upper, bond, core, ops.min(slopes[0], -WALL * abs(slopes[1:]).max()))
+    function = pair_function(ops, weights, length)
+    slopes = slope_and_energy(ops, function, np.linspace(1.0, FARTHEST, WALL_POINTS, dtype=x.dtype) * core, length)[0]
+    return Field(function, lower, upper, bond, core, ops.min(slopes[0], -WALL * abs(slopes[1:]).max()))
 
 
 def energies_and_gradient(ops: Any, field: Field, x: Any) -> tuple[Any, Any]:
     """Energy of every body, each pair shared by two, and the gradient."""
-    xp = ops.xp
-    r = distances(ops, x)
-    slope, energy = slope_and_energy(ops, field.weights, xp.maximum(r, field.core), spacing(x.shape[0]))
-    inside = r < field.core
-    slope = ops.where(inside, field.wall, slope)
-    energy = energy + ops.where(inside, field.wall * (ops.where(inside, r, 0.0) - field.core), 0.0)
-    pull = slope / xp.maximum(r, 1e-30)
+    xp, r = ops.xp, pair_distances(ops, x)
+    slope, energy = slope_and_energy(ops, field.function, xp.maximum(r, field.core), spacing(x.shape[0]))
+    slope = ops.where(r < field.core, field.wall, slope)
+    energy = energy + field.wall * xp.minimum(r - field.core, 0.0)
+    pull, energy = by_body(ops, xp.stack([slope / xp.maximum(r, 1e-30), energy]), x.shape[0])
     return 0.5 * energy.sum(axis=1), x * pull.sum(axis=1)[:, None] - pull @ x
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import PAIR_SUM, Board, Draws, Evidence, Offer, Plant, Spec, is_noisy, searched
+from ..core.board import PAIR_SUM, Board, Draws, Evidence, Offer, Plant, Spec, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, bid, ends, found
@@ -57,7 +57,7 @@ class PairModel(AbstractTactic):
         return memory._replace(fit=fit, due=ops.flag(due)), fit.trusted & due
 
     def offer(self, ops: Any, memory: PairModelMemory, board: Board) -> Offer:
-        usable = memory.fit.trusted & ops.no(memory.chain.spent) & ops.no(is_noisy(ops, board))
+        usable = memory.fit.trusted & ops.no(memory.chain.spent) & ops.no(board.noisy)
         return bid(ops, usable & board.scored & (board.base_f < INF), 11.0)
 
     def open(

@@ -22,15 +22,14 @@ limit.
 Departs from the paper: M is not diagonal; hopeless and revisit are not in it.
 """
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, is_noisy, resolution
+from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, resolution
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
-from ..dynamics.dense import Dense, Way, dense_way, shortened
+from ..dynamics.dense import Dense, Room, Way, dense_way, shortened
 from ..dynamics.inverse import Limited
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, eps_of, goes_on
@@ -71,8 +70,8 @@ class RefineMemory(NamedTuple):
     now: Descent
     best: Descent
     unfinished: Any  # whether the best one still predicts a decrease that could be seen
-    way: Way  # the trial's step from the incumbent, B s and slope by the model
-    by_H: Any  # whether BFGS made it
+    length: Any  # of the trial's step from the incumbent
+    bent: Any  # its curvature s.B s, where BFGS made it
     predicted: Any  # decrease that the trial predicts
     accepted: Any  # was the last trial accepted
     rejections: Any  # trials rejected since one was
@@ -138,8 +137,8 @@ class Refine(AbstractTactic):
             now=descent(),
             best=descent(),
             unfinished=no,
-            way=Way(zeros(), zeros(), zero),
-            by_H=no,
+            length=zero,
+            bent=zero,
             predicted=infinite,
             accepted=no,
             rejections=ops.whole(0),
@@ -162,7 +161,7 @@ class Refine(AbstractTactic):
     # ---------------------------------------------------------------------------------------------- stages
 
     def offer(self, ops: Any, memory: RefineMemory, board: Board) -> Offer:
-        d, quiet = board.base.shape[0], ops.no(is_noisy(ops, board))
+        d, quiet = board.base.shape[0], ops.no(board.noisy)
         opens = quiet & (board.fresh | board.interrupted)
         late = board.left <= ops.max(6.0, ops.min(self.reserve * board.readings, d + 6.0))
         finishes = quiet & memory.unfinished & late & ops.no(board.fresh)
@@ -229,50 +228,53 @@ class Refine(AbstractTactic):
 
     def observe(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> tuple[RefineMemory, Any]:
         """A trial that was not finite (f is infinite then) is rejected, and the next one goes a tenth of the way."""
-        memory = self._read(ops, memory, board, plant)
-        radius = ops.pick(plant.finite, memory.now.radius, 0.1 * ops.norm(memory.way.s))
-        return memory._replace(now=memory.now._replace(radius=radius), age=memory.age + 1), goes_on(ops)
-
-    def _read(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> RefineMemory:
-        now = memory.now
+        now, d, tiny = memory.now, plant.q.shape[0], 1e-300 if plant.q.dtype.itemsize == 8 else 1e-36
         s, y = plant.q - now.q, plant.g - now.g
         slope, slope_end, fall = ops.dot(now.g, s), ops.dot(plant.g, s), now.f - plant.f
         ss, yy, sy = ops.dot(s, s), ops.dot(y, y), slope_end - slope
         share = ops.over(fall, memory.predicted)
         accepted = (fall > 0) & (share > self.armijo)
         radius = self._radius(ops, now.radius, ops.sqrt(ss), share, fall, slope, slope_end)
-        steepest = ops.max(ops.dot(plant.g, plant.g), ops.dot(now.g, now.g))
-        changed = yy > (self.least_change * eps_of(plant.q.dtype)) ** 2 * steepest
+        steep = ops.dot(now.g, now.g)
+        steepest = ops.max(ops.dot(plant.g, plant.g), steep)
+        changed = yy > (self.least_change * eps_of(s.dtype)) ** 2 * steepest
         curved = changed & (share > -self.far) & (sy > self.curvature_floor * ops.sqrt(ss * yy))
-        bent = ops.dot(memory.way.s, memory.way.Bs)
-        curvature = ops.pick(memory.by_H, bent, 0.0)
-        sound = ops.pick(curved, sy, 1.0)
+        sound, square = ops.pick(curved, sy, 1.0), ops.pick(curved, yy, 1.0)
         inverse, gamma = ops.cond(
             curved,
-            lambda: (
-                now.inverse.add(ops, s, y, sound, ops.pick(curved, yy, 1.0), curvature),
-                sound / ops.pick(curved, yy, 1.0),
-            ),
+            lambda: (now.inverse.add(ops, s, y, sound, square, memory.bent), sound / square),
             lambda: (now.inverse, now.gamma),
         )
         straight = accepted & ops.no(changed & (sy > 0)) & inverse.is_blank(ops)  # no curvature yet: a longer step
-        factor = ops.pick(straight, self.stretch, 1.0)
-        inverse, gamma = inverse.stretched(ops, factor), factor * gamma
-        radius = ops.pick(straight, ops.max(radius, self.stretch * now.radius), radius)
-        tried = radius / ops.max(ops.sqrt(ops.dot(now.g, now.g)), 1e-300 if s.dtype.itemsize == 8 else 1e-36)
+        inverse, gamma, radius = ops.cond(
+            straight,
+            lambda: (
+                inverse.stretched(ops, self.stretch),
+                self.stretch * gamma,
+                ops.max(radius, self.stretch * now.radius),
+            ),
+            lambda: (inverse, gamma, radius),
+        )
+        tried = radius / ops.max(ops.sqrt(steep), tiny)
         gamma = ops.pick(accepted, gamma, ops.min(gamma, tried))  # nothing is known beyond the radius
-        work = ops.sqrt(ss * steepest / (2.0 * s.shape[0]))
+        work = ops.sqrt(ss * steepest / (2.0 * d))
         error = abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
-        q, f, g = ops.pick(accepted, (plant.q, plant.f, plant.g), (now.q, now.f, now.g))
+        radius = ops.pick(plant.finite, radius, 0.1 * memory.length)
+        q, f, g, rejections, fell, gain, same = ops.cond(
+            accepted,
+            lambda: (plant.q, plant.f, plant.g, 0, fall, fall, self._like_base(ops, memory.same, board, plant)),
+            lambda: (now.q, now.f, now.g, memory.rejections + 1, memory.fell, 0.0, memory.same),
+        )
         return memory._replace(
             now=Descent(q, f, g, inverse, gamma, radius),
             accepted=ops.flag(accepted),
-            rejections=ops.pick(accepted, ops.whole(0), memory.rejections + 1),
-            fell=ops.pick(accepted, fall, memory.fell),
-            gained=ops.max(self.forgetting * memory.gained, ops.pick(accepted, fall, 0.0)),
+            rejections=rejections,
+            fell=fell,
+            gained=ops.max(self.forgetting * memory.gained, gain),
+            age=memory.age + 1,
             mismatch=ops.pick(plant.finite, 0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0), memory.mismatch),
-            same=ops.pick(accepted, self._like_base(ops, memory.same, board, plant), memory.same),
-        )
+            same=same,
+        ), goes_on(ops)
 
     def _radius(self, ops: Any, radius: Any, length: Any, share: Any, fall: Any, slope: Any, slope_end: Any) -> Any:
         """The radius after a trial of this length."""
@@ -294,86 +296,72 @@ class Refine(AbstractTactic):
     def propose(
         self, ops: Any, memory: RefineMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[RefineMemory, Stepped, Any]:
-        now = memory.now
-        low, high = board.lower - now.q, board.upper - now.q
-        held = self._held(ops, board, now)
-        down = functools.cache(lambda: self._steepest(ops, now, low, high, held))
-        way, by_H = self._way(ops, now, low, high, held, down)
+        now, slack = memory.now, 64.0 * REACH * eps_of(plant.q.dtype)  # a placement is exact to round-off only
+        room = Room.around(ops, now.q, now.g, board.lower, board.upper, slack)
+        down = ops.lazy(lambda: self._steepest(ops, now, room))
+        way, by_H = self._way(ops, now, room, down)
         predicted = self._predicted(ops, way)
         unseen = resolution(eps_of(now.q.dtype), now.f)
-        flat = ops.no(
-            predicted > unseen
-        )  # a fresh model, since the present one predicts no decrease that could be seen
-        way, predicted, inverse, radius = ops.cond(
-            flat,
-            lambda: (down(), -0.5 * down().slope, now.inverse.reset(ops, now.gamma), ops.norm(down().s)),
-            lambda: (way, predicted, now.inverse, now.radius),
-        )
-        now = now._replace(inverse=inverse, radius=radius)
-        memory = memory._replace(now=now, way=way, by_H=ops.flag(by_H & ops.no(flat)), predicted=predicted)
+        seen = ops.flag(predicted > unseen)  # else a fresh model, since this one predicts no decrease that could be
+        way, predicted, now = ops.cond(seen, lambda: (way, predicted, now), lambda: self._fresh(ops, now, down()))
+        bent = ops.pick(seen & by_H, way.bent, 0.0)
+        memory = memory._replace(now=now, length=way.length, bent=bent, predicted=predicted)
         made = step(Move(now.q + way.s, ops.no(memory.accepted), way=way.s))
-        cause = self._verdict(ops, memory, board, ops.norm(way.s))
+        cause = self._verdict(ops, memory, board, unseen)
         return self._kept(ops, memory, board, cause, unseen), made, cause
 
-    def _held(self, ops: Any, board: Board, now: Descent) -> Any:
-        """Which coordinates are pressed against a bound."""
-        slack = 64.0 * REACH * eps_of(now.q.dtype)  # a placement is exact to round-off only
-        return ((now.q <= board.lower + slack) & (now.g > 0)) | ((now.q >= board.upper - slack) & (now.g < 0))
+    def _fresh(self, ops: Any, now: Descent, way: Way) -> tuple[Way, Any, Descent]:
+        """The model replaced by its scale, with the step that it makes and the decrease that it predicts."""
+        return way, -0.5 * way.slope, now._replace(inverse=now.inverse.reset(ops, now.gamma), radius=way.length)
 
-    def _way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any, down: Callable[[], Way]) -> tuple[Way, Any]:
+    def _way(self, ops: Any, now: Descent, room: Room, down: Callable[[], Way]) -> tuple[Way, Any]:
         """The model's step, and whether BFGS made it."""
         if isinstance(now.inverse, Limited):
-            return self._limited_way(ops, now, low, high, held, down), ops.flag(False)
+            return self._limited_way(ops, now, room, down), ops.flag(False)
         model = now.inverse
-        way = dense_way(ops, model.H, now.g, low, high, held, now.radius)
+        way = dense_way(ops, model.H, now.g, room, now.radius)
         way = ops.cond(way.slope < 0, lambda: way, down)
 
         def other() -> tuple[Way, Any]:
-            s, share = shortened(ops, -ops.times(model.K, now.g), now.radius)
-            by_K = Way(s, -share * now.g, ops.dot(now.g, s))
-            inside = ops.no(held.any() | ((s < low) | (s > high)).any())
-            usable = (by_K.slope < 0) & inside
-            return ops.pick(usable, by_K, way), ops.flag(ops.no(usable))
+            s, share, length = shortened(ops, -ops.times(model.K, now.g), now.radius)
+            slope = ops.dot(now.g, s)
+            usable = (slope < 0) & room.admits(ops, s, length)
+            return ops.pick(usable, Way(s, -share * slope, slope, length), way), ops.flag(ops.no(usable))
 
         return ops.cond(model.prefers_K(self.well, self.clearly), other, lambda: (way, ops.flag(True)))
 
-    def _limited_way(self, ops: Any, now: Descent, low: Any, high: Any, held: Any, down: Callable[[], Way]) -> Way:
+    def _limited_way(self, ops: Any, now: Descent, room: Room, down: Callable[[], Way]) -> Way:
         """The same by limited memory: coordinates that would leave the box stop on its side."""
-        xp, g = ops.xp, ops.where(held, 0.0, now.g)
-        s = ops.where(held, 0.0, -now.inverse.solve(ops, g, now.gamma))
-        s, share = shortened(ops, s, now.radius)
-        s = xp.minimum(xp.maximum(s, low), high)
+        g = room.free(ops, now.g)
+        s, share, _ = shortened(ops, room.free(ops, -now.inverse.solve(ops, g, now.gamma)), now.radius)
+        s = room.clipped(ops, s)
         slope = ops.dot(g, s)
-        return ops.cond(slope < 0, lambda: Way(s, -share * g, slope), down)
+        return ops.cond(slope < 0, lambda: Way(s, -share * slope, slope, ops.norm(s)), down)
 
-    def _steepest(self, ops: Any, now: Descent, low: Any, high: Any, held: Any) -> Way:
+    def _steepest(self, ops: Any, now: Descent, room: Room) -> Way:
         """Down the force, by the scale of the inverse Hessian alone."""
-        g = ops.where(held, 0.0, now.g)
-        s, share = shortened(ops, -now.gamma * g, LONGEST * g.shape[0] ** 0.5)
-        s = ops.xp.minimum(ops.xp.maximum(s, low), high)
-        return Way(s, -share * g, ops.dot(g, s))
+        g = room.free(ops, now.g)
+        s, share, _ = shortened(ops, -now.gamma * g, LONGEST * g.shape[0] ** 0.5)
+        s = room.clipped(ops, s)
+        slope = ops.dot(g, s)
+        return Way(s, -share * slope, slope, ops.norm(s))
 
     def _predicted(self, ops: Any, way: Way) -> Any:
         """The decrease that the model predicts."""
-        return ops.max(-way.slope - 0.5 * ops.dot(way.s, way.Bs), -self.least_predicted * way.slope)
+        return ops.max(-way.slope - 0.5 * way.bent, -self.least_predicted * way.slope)
 
-    def _verdict(self, ops: Any, memory: RefineMemory, board: Board, length: Any) -> Any:
-        now, root = memory.now, memory.now.q.shape[0] ** 0.5
-        eps = eps_of(now.q.dtype)
-        unseen = resolution(eps, now.f)
+    def _verdict(self, ops: Any, memory: RefineMemory, board: Board, unseen: Any) -> Any:
+        now, length, root = memory.now, memory.length, memory.now.q.shape[0] ** 0.5
         nothing = memory.predicted <= unseen
         enough = ops.max(self.tolerance * board.spread, self.tolerance_gained * memory.gained)
         little = (memory.age > 0) & (length < 0.9 * now.radius) & (ops.max(memory.predicted, memory.fell) <= enough)
-        converged = nothing | little | (length <= 8.0 * eps * root)
+        converged = nothing | little | (length <= 8.0 * eps_of(now.q.dtype) * root)
         drowned = (memory.rejections >= self.tries) & (memory.mismatch > self.suspicious) & (board.noise_std != 0)
         failed = ops.no(memory.accepted) & ((now.radius <= self.shortest * root) | nothing | drowned)
         revisit = (board.escapes > 0) & (now.f + unseen >= board.base_f) & (memory.same >= 2)
         hopeless = (memory.age >= self.patience) & (now.f - self._reach(ops, memory, board) > board.base_f)
-        flags = (hopeless, revisit, failed | is_noisy(ops, board), memory.accepted & converged, ops.no(now.f < INF))
-        cause = NONE
-        for flag, code in zip(flags, CAUSES, strict=True):  # the last that holds is the one
-            cause = ops.pick(flag, code, cause)
-        return ops.whole(cause)
+        flags = (hopeless, revisit, failed | board.noisy, memory.accepted & converged, ops.no(now.f < INF))
+        return ops.last(flags, CAUSES)
 
     def _reach(self, ops: Any, memory: RefineMemory, board: Board) -> Any:
         """The decrease exceeded with a part of the chance 1 / (n + 2) that a new basin is the best after n + 1 others,
@@ -402,6 +390,8 @@ class Refine(AbstractTactic):
 
     def _kept(self, ops: Any, memory: RefineMemory, board: Board, cause: Any, unseen: Any) -> RefineMemory:
         """The best basin, kept to be resumed, as a descent that is not above the base ends."""
+        if not ops.traced and cause == NONE and memory.age > self.patience:  # nothing of this changes
+            return memory
         best = (cause != NONE) & (memory.now.f <= board.base_f) & (memory.now.f < INF)
         unfinished = ops.pick(best, ops.flag(memory.predicted > unseen), memory.unfinished)
         return memory._replace(

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.board import COUPLED, SWEPT, Board, Draws, Offer, Plant, Spec, is_noisy, searched
+from ..core.board import COUPLED, SWEPT, Board, Draws, Offer, Plant, Spec, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from ..ops.random import normal
@@ -118,7 +118,7 @@ class Sample(AbstractTactic):
                 ops, rugged & (length * (d + 1) >= self.generations * self._generation(d, True)), 6.0, cost=length
             )
         length = self.share * board.readings
-        noisy = is_noisy(ops, board)
+        noisy = board.noisy
         coupled = (board.structure == COUPLED) | (board.structure == SWEPT)
         room = (board.left > self.room * length) & (memory.read == 0)
         rippled = board.small_basins & coupled & (length >= self.generations * self._generation(d, False))
@@ -135,7 +135,7 @@ class Sample(AbstractTactic):
         self, ops: Any, memory: SampleMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
     ) -> SampleMemory:
         settled = ops.pick(board.scored, self.settled_step, self.noisy_step)
-        step = ops.pick(is_noisy(ops, board), settled, self.step)
+        step = ops.pick(board.noisy, settled, self.step)
         fine, length = self.fine, self.share * board.readings
         if memory.force is None:
             step, fine, length = self.values_step, self.values_fine, self.values_share * board.left * board.unit
@@ -149,7 +149,7 @@ class Sample(AbstractTactic):
 
     def observe(self, ops: Any, memory: SampleMemory, board: Board, plant: Plant) -> tuple[SampleMemory, Any]:
         sampling = memory.phase == SAMPLE
-        floor = ops.pick(is_noisy(ops, board), FOREVER, board.base_f)  # noise makes values differ by itself
+        floor = ops.pick(board.noisy, FOREVER, board.base_f)  # noise makes values differ by itself
         memory = ops.when(sampling, lambda m: self._read(ops, m, plant, floor), memory)
         over = (memory.step < memory.fine) | (ops.real(memory.read, plant.q.dtype) >= memory.length)
         memory = memory._replace(phase=ops.pick(over, ops.whole(MEAN), memory.phase))
@@ -158,7 +158,7 @@ class Sample(AbstractTactic):
     def _read(self, ops: Any, memory: SampleMemory, plant: Plant, floor: Any) -> SampleMemory:
         """After a sample; the last of a generation moves the mean."""
         size = memory.points.shape[0]
-        row = memory.read % size
+        row = ops.remainder(memory.read, size)
         memory = memory._replace(
             points=ops.put(memory.points, row, plant.q),
             values=ops.put(memory.values, row, plant.f),

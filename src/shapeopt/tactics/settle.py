@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ..core.board import NOT_NOW, Board, Draws, Evidence, Offer, Plant, Spec, is_noisy
+from ..core.board import NOT_NOW, Board, Draws, Evidence, Offer, Plant, Spec
 from ..core.codes import Cause, Mode
 from ..dynamics.move import H_STEP, Move, Stepped
 from .base import AbstractTactic, Step, bid, ends, found, goes_on
@@ -73,8 +73,8 @@ class Settle(AbstractTactic):
     def offer(self, ops: Any, memory: SettleMemory, board: Board) -> Offer:
         if not ops.traced and not board.noise_std > 0:
             return NOT_NOW
-        due = ops.no(board.scored) | (board.escapes % self.again == 1)
-        return bid(ops, is_noisy(ops, board) & due, 4.0, cost=self.share * board.readings)
+        due = ops.no(board.scored) | (ops.remainder(board.escapes, self.again) == 1)
+        return bid(ops, board.noisy & due, 4.0, cost=self.share * board.readings)
 
     def open(
         self, ops: Any, memory: SettleMemory, board: Board, plant: Plant, draws: Callable[[], Draws]

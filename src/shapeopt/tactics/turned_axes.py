@@ -157,7 +157,7 @@ class TurnedAxes(AbstractTactic):
         half = 0.5 * (upper - lower)
         base, base_g, middle = A @ board.base, A @ board.base_g, A @ (0.5 * (lower + upper))
         wide = xp.minimum(abs(A) @ half, self.turned_reach * half.max())
-        narrow = memory.sweeps % 2 == 1
+        narrow = ops.remainder(memory.sweeps, 2) == 1
         reach = memory.signs * ops.pick(narrow, xp.full_like(wide, self.narrow_reach), wide)
         centre = ops.pick(narrow, base, middle)
         length = self.sums.length(ops, board.readings)
