@@ -16,7 +16,7 @@ OFF = 0.01  # from the middle, at most, as a share of the width
 
 
 def spread_place(ops: Any, key: Any, sequence: int, number: Any, lower: Any, upper: Any) -> Any:
-    """A place of one of several sequences: number 0 is near the middle of the box, the others follow from the run's key."""
+    """A place of one of several sequences: number 0 is near the box's middle, others follow from the run's key."""
     d, dtype = lower.shape[0], lower.dtype
     k = ops.real(number, dtype)
     offset = uniform(ops, key, FROM + sequence, d, dtype)
