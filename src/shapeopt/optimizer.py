@@ -41,6 +41,7 @@ from .planner import FixedOrder
 from .tactics import (
     AbstractTactic,
     Explore,
+    GaussNewton,
     Hop,
     Interpolate,
     NoiseCheck,
@@ -70,6 +71,7 @@ TACTICS: tuple[AbstractTactic, ...] = (
     Explore(),
     Settle(),
     Interpolate(),
+    GaussNewton(),
     Refine(),
     Hop(),
 )
@@ -209,12 +211,12 @@ class Optimizer:
 
     # ------------------------------------------------------------------------------------------------ tell
 
-    def tell(self, ops: Any, state: State, f: Any, g: Any, cost: Any) -> State:
-        """The state after a reading at `state.q` that cost so many calls."""
+    def tell(self, ops: Any, state: State, f: Any, g: Any, cost: Any, fit: Any = None) -> State:
+        """The state after a reading at `state.q` that cost so many calls; `fit` as `Plant` has it."""
         finite = ops.finite(f, g, self._largest)
         ledger = close(ops, state.line, f, finite & state.live)
         f, g = ops.cond(finite, lambda: (f, g), lambda: (ops.real(INF, self.spec.dtype), ops.xp.zeros_like(state.p)))
-        plant = Plant(state.q, state.p, f, g, finite)
+        plant = Plant(state.q, state.p, f, g, finite, fit)
         board, spent = self._noisy_base(ops, state, plant), state.spent + cost
         if self.allowance is not None and self.allowance < INF:
             board = board._replace(tank=board.tank - self.allowance * ledger[0] - ledger[1])
