@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 import matplotlib
+import numpy as np
 import pytest
 
 from shapeopt import __all__ as public
@@ -106,3 +107,16 @@ def test_pages_are_written_once_and_old_ones_removed(tmp_path, monkeypatch):
 
 def test_the_help_of_a_command_is_that_of_the_command_line():
     assert MADE["help_of"]("list").startswith("usage: shapeopt list")
+
+
+def test_the_page_on_fits_reaches_the_certified_values(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    scope: dict = {}
+    codes = FENCE.findall((DOCS / "least_squares.md").read_text())
+    for code in codes[:2]:
+        exec(code, scope)
+    np.testing.assert_allclose(scope["fit"].x, [238.94212918, 5.5015643181e-4], rtol=1e-6)
+    np.testing.assert_allclose(2 * scope["fit"].cost, 0.12455138894, rtol=1e-9)
+    np.testing.assert_allclose(scope["error"], [2.7070075241, 7.2668688436e-06], rtol=1e-4)
+    exec(codes[2], scope)
+    np.testing.assert_allclose(scope["fit"].x, [238.94212918, 5.5015643181e-4], rtol=0.05)  # in spite of the outlier

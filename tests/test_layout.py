@@ -27,7 +27,7 @@ ORDER = (
     ("plots",),
     ("paper",),
     ("report",),
-    ("minimizer", "asktell"),
+    ("minimizer", "asktell", "sums_of_squares"),
     ("adapters", "solvers"),
     ("nevergrad", "optax", "optuna", "torch"),
     ("cli",),

@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from .asktell import Shape
     from .minimizer import minimize
     from .optimizer import Policy
+    from .sums_of_squares import least_squares
 
 __version__ = "0.1.0"
-__all__ = ["Command", "Policy", "Shape", "__version__", "basinhopping", "minimize", "scipy_method"]
+__all__ = ["Command", "Policy", "Shape", "__version__", "basinhopping", "least_squares", "minimize", "scipy_method"]
 
 _HOMES = {
     "Command": ".adapters.command",
     "Policy": ".optimizer",
     "Shape": ".asktell",
     "basinhopping": ".adapters.hopping",
+    "least_squares": ".sums_of_squares",
     "minimize": ".minimizer",
     "scipy_method": ".adapters.scipy",
 }

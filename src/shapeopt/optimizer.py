@@ -41,6 +41,7 @@ from .planner import FixedOrder
 from .tactics import (
     AbstractTactic,
     Explore,
+    GaussNewton,
     Hop,
     Interpolate,
     NoiseCheck,
@@ -70,6 +71,7 @@ TACTICS: tuple[AbstractTactic, ...] = (
     Explore(),
     Settle(),
     Interpolate(),
+    GaussNewton(),
     Refine(),
     Hop(),
 )
@@ -210,10 +212,10 @@ class Optimizer:
 
     # ------------------------------------------------------------------------------------------------ tell
 
-    def tell(self, ops: Any, state: State, f: Any, g: Any, cost: Any) -> State:
-        """The state after a reading at `state.q` that cost so many calls."""
+    def tell(self, ops: Any, state: State, f: Any, g: Any, cost: Any, fit: Any = None) -> State:
+        """The state after a reading at `state.q` that cost so many calls; `fit` as `Plant` has it (host only)."""
         if not ops.traced:
-            return self._host_tell(ops, state, f, g, cost)
+            return self._host_tell(ops, state, f, g, cost, fit)
         finite = ops.finite(f, g, self._largest)
         ledger = close(ops, state.line, f, finite & state.live)
         f, g = ops.cond(finite, lambda: (f, g), lambda: (ops.real(INF, self.spec.dtype), ops.xp.zeros_like(state.p)))
@@ -260,11 +262,12 @@ class Optimizer:
         _, stage, moved, first, _ = ops.loop(again, once, held)
         return stage, moved, first
 
-    def _host_tell(self, ops: Any, state: State, f: float, g: Any, cost: Any) -> State:
+    def _host_tell(self, ops: Any, state: State, f: float, g: Any, cost: Any, fit: Any) -> State:
         """`tell` in plain Python: the same for one run, with a call of the active tactic's methods alone."""
         finite = ops.finite(f, g, self._largest)
         ledger = close(ops, state.line, f, finite and state.live)
-        plant = Plant(state.q, state.p, f, g, True) if finite else Plant(state.q, state.p, INF, 0.0 * state.q, False)
+        plant = Plant(state.q, state.p, f, g, True, fit)
+        plant = plant if finite else Plant(state.q, state.p, INF, 0.0 * state.q, False, fit)
         board, spent, active, horizon = state.board, state.spent + cost, state.active, state.horizon
         board = self._noisy_base(ops, state, plant) if board.noise_std > 0 else board
         if self.allowance is not None and self.allowance < INF:

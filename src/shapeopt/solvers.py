@@ -5,10 +5,12 @@ import functools
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .bench.peer_solver import PeerSolver
+from .bench.suite_methods import FITS
 from .bench.suite_run import AbstractSolver, OwnCount, Tally
 from .bench.suites.base import Objective, SuiteProblem
 from .core.attribute import UnknownNameError, built, load_attribute
@@ -16,11 +18,20 @@ from .core.fingerprint import describe
 from .minimizer import minimize
 from .optimizer import Policy
 from .peers import PEERS, AbstractPeer, make_peer
-from .policies import POLICIES, find_policy
+from .policies import POLICIES, find_fit_policy, find_policy
+from .sums_of_squares import least_squares
 
 # What decides the points that the host engine reads; a change of any of it makes another version.
 ROOMS = ("core", "ops", "dynamics", "memory", "oracles", "tactics", "planner")
-FILES = ("engines/host.py", "optimizer.py", "values_only.py", "policies.py", "objective.py", "minimizer.py")
+FILES = (
+    "engines/host.py",
+    "optimizer.py",
+    "values_only.py",
+    "policies.py",
+    "objective.py",
+    "minimizer.py",
+    "sums_of_squares.py",
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,31 @@ class MinimizeSolver(AbstractSolver):
         return OwnCount(result.nfev, tally.spent)
 
 
+@dataclass(frozen=True)
+class LeastSquaresSolver(AbstractSolver):
+    """`shapeopt.least_squares` as a user calls it, on problems that have residuals: m numbers a call and their
+    derivatives, where `minimize` sees one and its gradient."""
+
+    name: str = FITS
+
+    @property
+    def version(self) -> str:
+        return f"{describe(find_fit_policy(POLICIES[0]))} {code_digest()}"
+
+    def lacks(self, problem: SuiteProblem, objective: Objective) -> str:
+        return "" if objective.residuals is not None and objective.jacobian is not None else "needs residuals"
+
+    def solve(self, tally: Tally, problem: SuiteProblem, seed: int) -> OwnCount:
+        one = tally.objective
+
+        def read(x: np.ndarray) -> tuple[Any, Any]:
+            tally(x)
+            return one.residuals(x), one.jacobian(x)
+
+        result = least_squares(read, one.x0, True, bounds_of(one), budget=problem.budget, seed=seed)
+        return OwnCount(result.nfev, tally.spent)
+
+
 def find_solver(name: str) -> AbstractSolver:
     """The method called `name`: a shipped policy, a peer, or `package.module:Attribute`.
 
@@ -53,11 +89,13 @@ def find_solver(name: str) -> AbstractSolver:
     """
     if name in POLICIES:
         return MinimizeSolver(name, find_policy(name))
+    if name == FITS:
+        return LeastSquaresSolver()
     if name in PEERS:
         return PeerSolver(name, make_peer(name))
     if ":" in name:
         return _brought(name)
-    known = ", ".join([*POLICIES, *PEERS])
+    known = ", ".join([*POLICIES, FITS, *PEERS])
     raise UnknownNameError(f"`methods` must be among {known}; or module:Attribute. Got {name!r}.")
 
 
@@ -94,7 +132,7 @@ def _is_text(node: ast.AST) -> bool:
 
 def _brought(name: str) -> AbstractSolver:
     found, label = load_attribute(name, "methods"), name.rpartition(":")[2]
-    if label in (*POLICIES, *PEERS):
+    if label in (*POLICIES, FITS, *PEERS):
         raise UnknownNameError(f"`methods` must not bring a built-in method's name; rename {label!r} of {name!r}.")
     made = built(found, (AbstractSolver, AbstractPeer, Policy))
     if isinstance(made, AbstractSolver):

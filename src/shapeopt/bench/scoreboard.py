@@ -9,6 +9,7 @@ import numpy as np
 
 from ..peers import PEERS
 from .layout import MISSING, Entry, Group, Table, number, words
+from .suite_methods import FITS
 from .suite_metrics import SOLVED, Ratio, Scores, best_of, ratio, score
 from .suite_names import parts_of
 from .suite_records import Runs, load_suite, suites_in
@@ -187,7 +188,7 @@ def _suite_row(one: Board, row: int) -> tuple[Entry, ...]:
 
 
 def _is_specialist(method: str) -> bool:
-    return method in PEERS and PEERS[method].specialist
+    return method == FITS or (method in PEERS and PEERS[method].specialist)
 
 
 def _median_ms(scores: Scores, row: int) -> float:

@@ -4,6 +4,7 @@ from ..peers import PEERS, available
 from .suites.base import Suite
 
 JUDGED = "universal"
+FITS = "universal_fit"  # the same by `shapeopt.least_squares`, which sees the residuals
 WITH_GRADIENTS = (
     "multistart",
     "multistart_scaled",
@@ -36,7 +37,7 @@ BY_VALUES = (
     "tpe",
     "ngopt",
 )
-SPECIALISTS = {"nist": ("least_squares",)}
+SPECIALISTS = {"nist": (FITS, "least_squares")}
 QUICK = {
     True: ("multistart_scaled", "bfgs", "mlsl_scaled", "basinhopping"),
     False: ("multistart_scaled", "bobyqa", "direct", "bipop_cma"),
@@ -49,5 +50,5 @@ def default_methods(suite: Suite, quick: bool = False) -> tuple[str, ...]:
     table = QUICK if quick else {True: WITH_GRADIENTS, False: BY_VALUES}
     wanted = [name for gradients in kinds for name in table[gradients]]
     wanted += [] if quick else SPECIALISTS.get(suite.name.partition("-")[0], ())
-    there = (name for name in dict.fromkeys(wanted) if available(PEERS[name].package))
+    there = (name for name in dict.fromkeys(wanted) if name == FITS or available(PEERS[name].package))
     return (JUDGED, *there)

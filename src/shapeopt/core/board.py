@@ -29,6 +29,7 @@ class Spec:
     dimension: int
     dtype: Any = np.float64
     values_only: bool = False  # a reading is one value, and a force is made of dimension + 1 of them
+    residuals: bool = False  # a reading brings residuals and their Jacobian, too
 
     @functools.cached_property
     def eps(self) -> float:
@@ -43,6 +44,7 @@ class Plant(NamedTuple):
     f: Any
     g: Any
     finite: Any
+    fit: Any = None  # residuals and their Jacobian, where readings bring them
 
 
 class Basins(NamedTuple):

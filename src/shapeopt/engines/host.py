@@ -70,6 +70,8 @@ class HostRun:
         noise: float | None = None,
         values_only: bool = False,
         stages: bool = False,
+        residuals: bool = False,
+        units: np.ndarray | None = None,
     ) -> None:
         for name, value in (("budget", budget), ("num_starts", num_starts)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
@@ -86,13 +88,18 @@ class HostRun:
         self.record, self._quietly = RunRecord(), Quiet()
         self.calls, self.gradients = 0, 0
         self.best_x, self.best = problem.x0, np.inf
+        self.residuals = residuals
+        self._given_units = units is not None  # of coordinates without bounds, which else the first reading tells
+        if units is not None:
+            open_ = ~(np.isfinite(problem.lower) & np.isfinite(problem.upper))
+            self.box = self.box._replace(scale=np.where(open_, units, self.box.scale))
         self.start(values_only)
 
     def start(self, values_only: bool) -> None:
         """Begin, before the first reading, as a run whose readings are values alone or bring forces."""
         problem, dtype = self.problem, self.problem.x0.dtype
         self.values_only = values_only
-        spec = Spec(problem.x0.size, dtype, values_only)
+        spec = Spec(problem.x0.size, dtype, values_only, self.residuals)
         self.optimizer = Optimizer(self.policy, spec, self._noise_std, self.port_allowance)
         self._values = ValueReadings(self.optimizer)
         self._lower, self._upper = self.box.q_lower, self.box.q_upper
@@ -188,7 +195,7 @@ class HostRun:
 
     def _fit_scales(self, reading: Reading) -> None:
         """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
-        if np.isfinite(self.problem.lower).all() and np.isfinite(self.problem.upper).all():
+        if self._given_units or (np.isfinite(self.problem.lower).all() and np.isfinite(self.problem.upper).all()):
             return
         self.box = self.box.scaled_by(self._points[0].astype(float), np.asarray(reading.gradient, float))
         self._lower, self._upper = self.box.q_lower, self.box.q_upper
@@ -202,7 +209,8 @@ class HostRun:
             info = state.inner.info if state.complete else _waits(state.inner)
         else:
             force = np.asarray(reading.gradient) * self.box.scale
-            state = self.optimizer.tell(HOST, self._states[i], value, force, int(reading.cost))
+            fit = None if reading.fit is None else (reading.fit[0], reading.fit[1] * self.box.scale)
+            state = self.optimizer.tell(HOST, self._states[i], value, force, int(reading.cost), fit)
             info = state.info
         self._states[i] = state
         point, dtype = self._ask(i), self._points.dtype

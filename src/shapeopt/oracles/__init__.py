@@ -12,6 +12,8 @@ from .finite_differences import SCHEMES, FiniteDifferences
 from .host import BudgetExhausted, HostOracle, TraceablePair, Untraceable
 from .jax_use import refers_to_jax
 from .journal import Journal, JournalError
+from .losses import find_loss, weighed
+from .residuals import ResidualOracle
 
 if TYPE_CHECKING:
     from .base import AbstractOracle, Objective, OracleState
@@ -42,13 +44,16 @@ __all__ = [
     "Objective",
     "OracleState",
     "Reader",
+    "ResidualOracle",
     "Rows",
     "TraceablePair",
     "Untraceable",
     "ValueOnlyOracle",
     "fetch_round",
+    "find_loss",
     "refers_to_jax",
     "traced_pair",
+    "weighed",
 ]
 
 __getattr__ = lazy_names(

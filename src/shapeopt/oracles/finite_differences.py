@@ -48,7 +48,7 @@ class FiniteDifferences:
             steps = COMPLEX_STEP * 1j * np.eye(x.size)
             gradient = np.array([call(x + step.reshape(x.shape)).imag / COMPLEX_STEP for step in steps])
             return value, gradient.reshape(x.shape).astype(x.dtype)
-        forward = [_ahead(x, i, self.lower, self.upper) for i in range(x.size)]
+        forward = [step_ahead(x, i, self.lower, self.upper) for i in range(x.size)]
         with np.errstate(invalid="ignore", over="ignore"):  # infinities of the objective pass through
             slopes = [(call(point) - value) / h if h else 0.0 for point, h in forward]
             return value, np.array(slopes, x.dtype).reshape(x.shape)
@@ -63,7 +63,7 @@ class FiniteDifferences:
             return coordinate_gradient(ahead - behind, plus, minus, np).reshape(x.shape).astype(x.dtype)
 
 
-def _ahead(x: np.ndarray, i: int, lower: Any, upper: Any) -> tuple[np.ndarray, float]:
+def step_ahead(x: np.ndarray, i: int, lower: Any, upper: Any) -> tuple[np.ndarray, float]:
     """x moved along coordinate i, and by how much it moved, as rounded; 0 where the bounds hold it fixed."""
     h = np.finfo(x.dtype).eps ** 0.5 * max(1.0, abs(float(x.flat[i])))
     low, high = (float(np.broadcast_to(side, x.shape).flat[i]) for side in (lower, upper))

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FORMAT = "shapeopt-journal-1"
+MOST_BYTES = 2**26  # of the numbers of one answer, where their count is not known before
 MAX_HEADER = 2**16  # bytes
 SYNC_SECONDS = 1.0  # how much of a run a power cut may take; a killed process loses nothing
 LINE = re.compile(rb"([0-9a-f]{8}) ([a-z]+) (.*)\n")
@@ -62,13 +63,22 @@ class Journal:
     """The file at `path` of the run that `header` describes, locked until `close`.
 
     `begin` tells what is known of a call, `keep` and `forgo` what became of it; `finish` follows the last one. Call
-    numbers rise by one.
+    numbers rise by one. An answer is a value with a gradient like `like`, or, where `vectors`, with a flat vector
+    of any length.
     """
 
-    def __init__(self, path: str | os.PathLike[str], header: Mapping[str, Any], like: np.ndarray, budget: int) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        header: Mapping[str, Any],
+        like: np.ndarray,
+        budget: int,
+        vectors: bool = False,
+    ) -> None:
         self.path = Path(path)
         self._like, self._dtype = like, like.dtype.newbyteorder("<")
-        self._longest = 64 + 4 * ((8 + like.nbytes) // 3 + 1)
+        self._vectors = vectors
+        self._longest = 64 + 4 * ((8 + (MOST_BYTES if vectors else like.nbytes)) // 3 + 1)
         self._number = 0  # of the last call begun
         self._open: Kept | None = None  # how it ended, where that is known
         self.live = False  # whether the file's end was reached, so that calls are made and not replayed
@@ -113,6 +123,8 @@ class Journal:
     def keep(self, kind: str, value: float, gradient: np.ndarray | None) -> Kept:
         """What the call under way brought, as it will be read again."""
         numbers = np.array(value, "<f8").tobytes() + (b"" if gradient is None else self._bytes(gradient))
+        if len(numbers) > 8 + MOST_BYTES and self._vectors:
+            raise self._error(f"can't hold {len(numbers)} bytes of numbers of one call; at most {MOST_BYTES}")
         self._write(_line(kind, b"%d %s" % (self._number, base64.b64encode(numbers))))
         self._open = self._kept(kind, numbers)
         return self._open
@@ -185,6 +197,9 @@ class Journal:
     def _kept(self, kind: str, numbers: bytes) -> Kept:
         if kind not in WITH_NUMBERS:
             return Kept(kind)
+        if self._vectors and len(numbers) >= 8 and not (len(numbers) - 8) % self._dtype.itemsize:
+            vector = np.frombuffer(numbers, self._dtype, offset=8).astype(self._like.dtype)
+            return Kept(kind, float(np.frombuffer(numbers, "<f8", count=1)[0]), vector)
         whole = 8 + self._like.nbytes
         if len(numbers) not in (8, whole):
             raise self._error(f"has {len(numbers)} bytes of numbers in call {self._number}, but 8 or {whole} are due")

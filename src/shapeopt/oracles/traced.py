@@ -68,18 +68,18 @@ class _Traced:
     double: bool
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        with jax.enable_x64(self.double), _of_tracers():
+        with jax.enable_x64(self.double), untraceable_named():
             outcome = np.asarray(self.measure(self.arrays, x))
         return float(outcome[0]), outcome[1:]
 
     def trace(self, x: np.ndarray) -> None:
         """Trace the objective without an evaluation; the first call does not trace it again."""
-        with jax.enable_x64(self.double), _of_tracers():
+        with jax.enable_x64(self.double), untraceable_named():
             self.measure.trace(self.arrays, x)
 
 
 @contextlib.contextmanager
-def _of_tracers() -> Iterator[None]:
+def untraceable_named() -> Iterator[None]:
     try:
         yield
     except OF_TRACERS as error:
@@ -109,12 +109,12 @@ def _whole(fun: Callable[..., Any], jac: Any, layout: Layout) -> Any:
 
 def _measured(whole: Any, x: Any, differentiated: bool) -> tuple[Any, Any]:
     if differentiated:
-        return jax.value_and_grad(lambda x: real_scalar(_of_jax(whole(x)), "fun", x.dtype))(x)
+        return jax.value_and_grad(lambda x: real_scalar(all_of_jax(whole(x)), "fun", x.dtype))(x)
     answer, slope = split_pair(whole(x), "fun")
     return real_scalar(answer, "fun", x.dtype), real_gradient(slope, "jac", x)
 
 
-def _of_jax(answer: Any) -> Any:
+def all_of_jax(answer: Any) -> Any:
     """The answer, which must not be computed by anything else: it would be a constant of the compiled program."""
     if not all(map(is_jax, jax.tree.leaves(answer))):
         raise Untraceable("The objective does not compute with JAX.")

@@ -2,6 +2,7 @@
 
 from .base import AbstractTactic
 from .explore import Explore
+from .gauss_newton import GaussNewton
 from .hop import Hop
 from .interpolate import Interpolate
 from .noise_check import NoiseCheck
@@ -16,6 +17,7 @@ from .turned_axes import TurnedAxes
 __all__ = [
     "AbstractTactic",
     "Explore",
+    "GaussNewton",
     "Hop",
     "Interpolate",
     "NoiseCheck",

@@ -124,7 +124,9 @@ class Refine(AbstractTactic):
     mode: ClassVar[Mode] = Mode.REFINE
     interruptible: ClassVar[bool] = True
 
-    def blank(self, ops: Any, spec: Spec) -> RefineMemory:
+    def blank(self, ops: Any, spec: Spec) -> RefineMemory | None:
+        if spec.residuals:  # gauss_newton stands in for it
+            return None
         d, dtype, xp = spec.dimension, spec.dtype, ops.xp
         zeros = lambda: xp.zeros(d, dtype)  # noqa: E731
         zero, infinite = ops.real(0.0, dtype), ops.real(INF, dtype)
