@@ -13,6 +13,7 @@ from .core import Reading, Status
 from .core.fingerprint import describe, digest, environment
 from .core.problem import read_problem
 from .core.result import Result
+from .core.stopping import Stopping, Watch
 from .engines.host import HostRun
 from .objective import host_oracle, vectorised_rows
 from .optimizer import Policy
@@ -35,6 +36,9 @@ def minimize(
     noise: float | None = None,
     policy: str | Policy = "universal",
     num_starts: int = 1,
+    target: float | None = None,
+    tol: float | None = None,
+    confidence: float | None = None,
     batched: bool = False,
     port_allowance: float | None = None,
     seed: int = 0,
@@ -62,6 +66,11 @@ def minimize(
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0. From 64
             on, those of an objective that computes with JAX are compiled into one program, unless a callback or a
             journal wants every call.
+        target: the run ends when a value is not above it.
+        tol: the run ends when the best value fell by no more than `tol` (relative, where the value is above 1) in the
+            second half of the calls, in which a descent began and ended. None: the whole budget is spent.
+        confidence: the run ends when the probability of having seen the best basin (`result.confidence`) is not below
+            this one, say 0.9.
         batched: `fun` (and `jac`) answer many points at once: they get (n, d) and return n values (or n gradients).
             Each point is a call. The next points of all starts come together; it goes with no `call_timeout`.
         port_allowance: how much energy a tactic's port may feed in, as a multiple of what was dissipated so far; an
@@ -91,7 +100,9 @@ def minimize(
     reading, and the calls after an input was `cut`; None if nobody watched). Where `jac` gave the gradient,
     `gradient_fit` says whether it is that of the values: the `ratio` of the value's changes to what the gradient
     makes of the same moves, over how many `moves`, and whether it `agrees` (is about 1); `message` tells if not. It
-    costs no call. Where values are all that is read, `value_precision` is the unit of the last digit that they have at
+    costs no call. `confidence` is the probability that no better basin is unseen, as far as meetings with known basins
+    tell (docs/stopping.md); 0 where there were none, or where gradients are noisy. `message` says why the run
+    ended. Where values are all that is read, `value_precision` is the unit of the last digit that they have at
     the best point: 0 where they are exact, None where no basin was finished or gradients were read.
     """
     if on_error not in ("raise", "skip"):
@@ -100,6 +111,7 @@ def minimize(
         raise ValueError(f"`seed` must be an integer; got {seed!r}.")
     folder = None if report is None else _report_folder(report)
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
+    limits = Stopping(target, tol, confidence)
     kept = stages or folder is not None
     found = find_policy(policy)
     run = HostRun(found, problem, budget, int(seed), num_starts, port_allowance, noise, stages=kept)
@@ -108,14 +120,15 @@ def minimize(
     asked, slope = (rows[0] if rows else fun), (rows[1] if len(rows) > 1 else jac)
     host = host_oracle(asked, slope, problem, run.budget, call_timeout)
     settings = {"noise": noise, "on_error": on_error, "call_timeout": call_timeout, "stages": kept, "batched": batched}
+    settings |= {name: float(limit) for name, limit in vars(limits).items() if limit is not None}
     with ExitStack() as opened:
         if journal is not None:
             host.journal = opened.enter_context(_journal(journal, fun, jac, found, run, settings))
         if isinstance(host.fun, TimedFunction):
             opened.enter_context(host.fun)
         try:
-            status = _drive(asked, slope, run, host, callback, on_error, rows)
-            if host.journal is not None and status == Status.BUDGET_SPENT:
+            status = _drive(asked, slope, run, host, callback, on_error, rows, limits)
+            if host.journal is not None and status != Status.STOPPED_BY_CALLBACK:
                 host.journal.finish()
         except BaseException as error:
             run.saw(host.best_x, host.best_value, host.calls)
@@ -199,17 +212,24 @@ def _is_task(fun: Any) -> bool:
 
 
 def _drive(
-    fun: Any, jac: Any, run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]
+    fun: Any,
+    jac: Any,
+    run: HostRun,
+    host: HostOracle,
+    callback: Callback | None,
+    on_error: str,
+    rows: list[Rows],
+    limits: Stopping,
 ) -> Status:
     """Learn whether the objective computes with JAX, and has gradients thereby; then read on."""
     called = isinstance(host.fun, TimedFunction) or isinstance(jac, str)  # with NumPy arrays, and never compiled
     if not called and _is_traced(fun, jac, run, host, on_error):
         rows = []
-        if run.particles >= DEVICE_STARTS and callback is None and host.journal is None:
+        if run.particles >= DEVICE_STARTS and callback is None and host.journal is None and not limits:
             from .oracles.traced import traceable_pair
 
             _read_on_device(run, host, on_error, traceable_pair(fun, jac, run.problem.layout))
-    return _step(run, host, callback, on_error, rows)
+    return _step(run, host, callback, on_error, rows, limits)
 
 
 def _is_traced(fun: Any, jac: Any, run: HostRun, host: HostOracle, on_error: str) -> bool:
@@ -233,16 +253,19 @@ def _pair(fun: Any, jac: Any, run: HostRun) -> TraceablePair:
     return traced_pair(fun, jac, run.problem.layout, run.x.dtype)
 
 
-def _step(run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]) -> Status:
+def _step(
+    run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows], limits: Stopping
+) -> Status:
     """A host objective: one reading a time; a vectorised one is asked for a whole round before."""
     if host.alone:
         run.start(values_only=True)
+    ends = Ends(run, callback, limits, run.x.size if host.alone or host.cost > 1 else 0)
     while host.fits(run.x):
         if rows and len(run.round) == run.particles:
             fetch_round(rows, host, run.round)
         _tell_next(run, host, on_error)
-        if _stops(callback, run):
-            return Status.STOPPED_BY_CALLBACK
+        if (status := ends.look()) is not None:
+            return status
     return Status.BUDGET_SPENT
 
 
@@ -280,11 +303,27 @@ def _nothing(run: HostRun) -> Reading:
     return Reading(*numbers)
 
 
-def _stops(callback: Callback | None, run: HostRun) -> bool:
-    if callback is None:
-        return False
+class Ends:
+    """What may end a run before its budget is spent, looked at after each reading."""
+
+    def __init__(self, run: HostRun, callback: Callback | None, limits: Stopping, probed: int) -> None:
+        self._run, self._callback = run, callback
+        self._watch = Watch(limits, probed) if limits else None
+
+    def look(self) -> Status | None:
+        """Why the run ends now; None: it goes on."""
+        run, watch = self._run, self._watch
+        if self._callback is None and watch is None:
+            return None
+        events = run.new_events()
+        if self._callback is not None and _stops(self._callback, run, events):
+            return Status.STOPPED_BY_CALLBACK
+        return None if watch is None else watch.look(run.best, run.calls, events, run.confidence)
+
+
+def _stops(callback: Callback, run: HostRun, events: list[Result]) -> bool:
     progress = run.progress()
-    progress.events = run.new_events()
+    progress.events = events
     try:
         return callback(progress) is True
     except StopIteration:

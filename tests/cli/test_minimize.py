@@ -53,7 +53,7 @@ def test_a_stored_policy_is_run_by_the_paper_s_loop(capsys):
     assert run("ackley", "--dim", "2", "--budget", "6", "--policy", "paper-ackley-2", "--quiet") == 0
     assert float(capsys.readouterr().out) < 25.0
     assert run("ackley", "--dim", "2", "--policy", "paper-ackley-2", "--journal", "calls") == 2
-    assert "goes with no gradient, journal or time limit" in capsys.readouterr().err
+    assert "goes with no gradient, journal, limit" in capsys.readouterr().err
 
 
 def test_the_same_seed_gives_the_same_record_and_another_one_another(folder):

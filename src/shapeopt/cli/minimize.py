@@ -40,6 +40,12 @@ class Minimize:
     """Where to start; a single number stands for all coordinates. Drawn in the bounds if not given."""
     budget: int = 500
     """The most calls that may be spent."""
+    target: Annotated[float | None, _shown("FLOAT")] = None
+    """End when a value is not above this one."""
+    tol: Annotated[float | None, _shown("FLOAT")] = None
+    """End when the best value fell by no more than this in the second half of the calls."""
+    confidence: Annotated[float | None, _shown("FLOAT")] = None
+    """End when the probability of having seen the best basin is not below this one, say 0.9."""
     jac: bool = False
     """The function returns (value, gradient); the program prints both."""
     policy: str = "universal"
@@ -104,8 +110,20 @@ class Minimize:
             journal=self.journal,
             on_error=self.on_error,
             call_timeout=None if self.command is not None else self.call_timeout,  # which sees to it itself
+            limits=self._limits(),
         )
         return self._report(objective, outcome)
+
+    def _limits(self) -> dict[str, float | None]:
+        """What may end the run before its budget is spent."""
+        from ..core.stopping import Stopping
+
+        limits = {"target": self.target, "tol": self.tol, "confidence": self.confidence}
+        try:
+            Stopping(**limits)
+        except ValueError as error:
+            raise UsageError(str(error).replace("`", "--", 1).replace("`", "", 1)) from error
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
     @property
     def name(self) -> str:
@@ -160,6 +178,7 @@ class Minimize:
         }
         about |= {"budget": self.budget, "policy": self.policy, "seed": self.seed, "seconds": outcome.seconds}
         about |= {} if self.port_allowance is None else {"port_allowance": self.port_allowance}
+        about |= self._limits()
         family = {"law": self.law, "rotated": self.rotated, "varied": self.varied}
         about |= family if self.of_family else {"jac": self.jac}
         about |= {} if self.command is None else {"command": True}
@@ -217,6 +236,7 @@ def attempt(
     journal: Path | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     call_timeout: float | None = None,
+    limits: dict[str, float | None] | None = None,
 ) -> Outcome:
     """Minimise under a progress display; whatever ends the run, what was learned so far is kept."""
     began = time.perf_counter()
@@ -231,11 +251,11 @@ def attempt(
             if _is_shipped(policy):
                 from ..minimizer import minimize
 
-                settings |= {"journal": journal, "on_error": on_error, "call_timeout": call_timeout}
+                settings |= {"journal": journal, "on_error": on_error, "call_timeout": call_timeout, **(limits or {})}
                 result = minimize(objective.fun, objective.x0, jac=objective.jac, **settings)
             else:
-                if objective.jac is not None or journal is not None or call_timeout is not None:
-                    raise UsageError(f"--policy {policy} goes with no gradient, journal or time limit of one's own")
+                if objective.jac is not None or journal is not None or call_timeout is not None or limits:
+                    raise UsageError(f"--policy {policy} goes with no gradient, journal, limit or target of one's own")
                 from .. import paper
 
                 result = paper.minimize(objective.fun, objective.x0, **settings)

@@ -34,6 +34,10 @@ def print_best(console: Console, result: Any, budget: int, seconds: float, minim
         table.add_row("gap", f"{result.fun - minimum:.3g} above the known minimum {minimum:.8g}")
     table.add_row("at x", short_point(result.x))
     table.add_row("calls", f"{result.nfev} of {budget}, {seconds:.1f} s")
+    if result.get("confidence"):
+        table.add_row("confidence", f"{result.confidence:.0%} that no better basin is unseen")
+    if result.get("message"):
+        table.add_row("ended", str(result.message).partition(";")[0].rstrip(".").lower())
     console.print(table)
 
 

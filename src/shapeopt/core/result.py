@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .codes import STATUS_MESSAGES, Cause, Mode, Status
+from .codes import REGULAR, STATUS_MESSAGES, Cause, Mode, Status
 
 MODE_NAMES = tuple(mode.name.lower() for mode in Mode)
 CAUSE_NAMES = tuple(cause.name.lower() for cause in Cause)
@@ -97,10 +97,12 @@ def make_result(
     last: tuple[int, int] | None = None,
     tactics: tuple[str, ...] = (),
     value_precision: float | None = None,
+    confidence: float | None = None,
 ) -> Result:
     """The result; `log` has the run's events, `restore` gives a flat point the user's structure. `points` are flat, a
     row a reading. `tactics` are the names of the policy's, and `last` the indices of the last stage's and its phase.
-    `value_precision` is the unit of the last digit of values; None where nobody looked."""
+    `value_precision` is the unit of the last digit of values; None where nobody looked. `confidence` is
+    the probability that no better basin is unseen."""
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
@@ -115,11 +117,12 @@ def make_result(
     if status == Status.BUDGET_SPENT and len(best):
         end = int(calls_spent[-1]), str(modes[-1]), float(trace.value[-1]), float(best[-1])
         events.append(log.end(*end, last))
-    diagnosed = {} if stages is None else {"stages": stages}
+    diagnosed: dict[str, Any] = {} if stages is None else {"stages": stages}
+    diagnosed |= {} if confidence is None else {"confidence": confidence}
     return Result(
         x=restore(np.asarray(x)),
         fun=float(fun),
-        success=finite and status in (Status.BUDGET_SPENT, Status.STOPPED_BY_CALLBACK),
+        success=finite and status in REGULAR,
         status=int(status),
         message=STATUS_MESSAGES[status] + (MISFIT if gradient_fit is not None and not gradient_fit.agrees else ""),
         nfev=int(calls),

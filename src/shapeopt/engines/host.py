@@ -15,7 +15,7 @@ from ..core.problem import Problem
 from ..core.reading import Reading
 from ..core.result import MODE_NAMES, Result, RunRecord, list_minima, make_result
 from ..dynamics.move import LEDGER_TERMS
-from ..memory import write_basin
+from ..memory import Census, write_basin
 from ..ops import HOST
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
@@ -34,6 +34,9 @@ class Row(NamedTuple):
     cause: int
     ledger: tuple[float, ...]
     cut: bool
+
+
+Told = tuple[int, int, int, tuple[float, ...], bool]  # tactic, phase, cause, ledger and cut of a Row
 
 
 class HostRun:
@@ -55,19 +58,18 @@ class HostRun:
         values_only: bool = False,
         stages: bool = False,
     ) -> None:
-        for name, value in (("budget", budget), ("num_starts", num_starts)):
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
+        budget, num_starts = whole("budget", budget), whole("num_starts", num_starts)
         if port_allowance is not None and not (_is_number(port_allowance) and port_allowance >= 0):
             raise ValueError(f"`port_allowance` must be a number that is not negative; got {port_allowance!r}.")
-        self.problem, self.budget, self.seed, self.port_allowance = problem, int(budget), seed, port_allowance
+        self.problem, self.budget, self.seed, self.port_allowance = problem, budget, seed, port_allowance
         self.policy, self._noise_std = noise_settings(policy, noise)
-        self.particles = int(num_starts)
+        self.particles = num_starts
         self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
         self.keeps_stages = stages and self.keeps_points
         self.judges_gradients = False  # whether `result.gradient_fit` is asked for
         self.box = Box.around(problem.lower, problem.upper, problem.x0)
         self.record = RunRecord()
+        self.census = Census()
         self.calls, self.gradients = 0, 0
         self.best_x, self.best = problem.x0, np.inf
         self.start(values_only)
@@ -94,6 +96,7 @@ class HostRun:
         self._first = self._points.copy()
         self._last = (0, 0)
         self._ended = False  # whether a stage ended since readings joined the record
+        self._lowest = [np.inf] * self.particles  # value of each particle's stage
 
     def _begin(self, i: int, x: np.ndarray | None = None) -> Any:
         """Particle i, with its share of the budget: at x; else the first at x0 and the others anywhere in the box."""
@@ -154,20 +157,36 @@ class HostRun:
         value, i = float(reading.value), self._told
         if not self.gradients and not self.values_only:
             self._fit_scales(reading)
+        x = self._points[i]
+        info = self.advance(i, value, reading)
+        self.keep(x, value, info, self._next[i], reading.gradient, calls)
+
+    def keep(self, x: np.ndarray, value: float, info: Told, next_x: np.ndarray, gradient: Any, calls: int) -> None:
+        """Record the reading of the next particle of the round, at x, that led to `next_x`."""
+        i = self._told
         if value < self.best and value > -math.inf:
-            self.best, self.best_x = value, self._points[i].copy()
+            self.best, self.best_x = value, x.copy()
         self.calls = max(self.calls, calls)
         self.gradients += not self.values_only
-        info = self._step(i, value, reading)
         self._rows.append(Row(value, self.best, self.calls, *info))
         self._last, self._ended = info[:2], self._ended or info[2] > 0
+        self._count(i, value, info)
         if self.keeps_points:
-            self._places.append(self._next[i])
+            self._places.append(next_x)
             if self.judges_gradients:
-                self._forces.append(np.asarray(reading.gradient).reshape(-1))
+                self._forces.append(np.asarray(gradient).reshape(-1))
         self._told += 1
         if self._told == self.particles:
             self._told, self._points = 0, np.array(self._next)
+
+    def _count(self, i: int, value: float, info: Told) -> None:
+        """A meeting with a basin, where a stage in one ended."""
+        lowest = min(self._lowest[i], value) if math.isfinite(value) else self._lowest[i]
+        self._lowest[i] = lowest
+        if info[2]:
+            if self._modes[info[0]] != Mode.ESCAPE:
+                self.census.add(Cause(info[2]), lowest)
+            self._lowest[i] = value if math.isfinite(value) else np.inf
 
     def _fit_scales(self, reading: Reading) -> None:
         """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
@@ -178,8 +197,8 @@ class HostRun:
         self._states = [self._begin(i, x) for i, x in enumerate(self._points)]
         self._share_basins()
 
-    def _step(self, i: int, value: float, reading: Reading) -> tuple[int, int, int, tuple[float, ...], bool]:
-        """Tell particle i."""
+    def advance(self, i: int, value: float, reading: Reading) -> Told:
+        """Tell particle i of a reading; moves its point."""
         with np.errstate(all="ignore"):
             if self.values_only:
                 state: Any = self._values.tell(HOST, self._states[i], value, self.box)
@@ -209,6 +228,7 @@ class HostRun:
         for i, value in enumerate(values.tolist()):
             self.saw(points[i], value if math.isfinite(value) else math.inf, spent + i + 1)
             tactic, phase, cause = codes[i]
+            self._count(i % self.particles, value, (tactic, phase, cause, (), False))
             self._rows.append(Row(value, self.best, self.calls, tactic, phase, cause, tuple(ledgers[i]), False))
         self.gradients += len(values)
         if self.keeps_points:
@@ -238,7 +258,7 @@ class HostRun:
         """A larger budget."""
         if budget < self.calls:
             raise ValueError(f"`budget` must be at least the {self.calls} calls already spent; got {budget}.")
-        self.budget = int(budget)
+        self.budget = whole("budget", budget)
 
     def progress(self) -> Result:
         """What a callback sees."""
@@ -274,7 +294,14 @@ class HostRun:
             restore=restore,
             tactics=self.optimizer.names,
             value_precision=self._value_precision(),
+            confidence=self.confidence,
         )
+
+    @property
+    def confidence(self) -> float:
+        """The probability that no better basin is unseen; 0 where values are known to be noisy."""
+        noisy = any(float(self._state(i).board.noise_std) > 0 for i in range(self.particles))
+        return 0.0 if noisy else self.census.confidence
 
     def _value_precision(self) -> float | None:
         """The unit of the last digit of values, where they are all that is read and a basin was finished."""
@@ -364,6 +391,13 @@ def _writes(modes: np.ndarray, causes: np.ndarray) -> np.ndarray:
 def _waits(inner: State) -> Info:
     """The info of a value that completed no reading: nothing moved."""
     return Info(inner.active, inner.phase, 0, (0.0,) * len(LEDGER_TERMS), False)
+
+
+def whole(name: str, value: Any) -> int:
+    """A count of at least 1, which may be written as 1e2; `name` is the argument's."""
+    if not _is_number(value) or not 1 <= value < 2**63 or value != int(value):
+        raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
+    return int(value)
 
 
 def _is_number(x: Any) -> bool:
