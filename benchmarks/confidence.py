@@ -120,6 +120,8 @@ def main() -> None:
     if chosen.out == RECORD:
         before, rest = PAGE.read_text().split(MARKS[0])
         PAGE.write_text(f"{before}{MARKS[0]}\n\n{table(lines)}\n{MARKS[1]}{rest.split(MARKS[1])[1]}")
+    if not 0.85 <= lines[-1]["held"] / lines[-1]["stopped"] <= 0.97:
+        raise SystemExit("The share of runs that hold the best value known is not between 85 % and 97 %.")
 
 
 if __name__ == "__main__":

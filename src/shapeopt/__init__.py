@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from .asktell import Shape
     from .minimizer import minimize
     from .optimizer import Policy
+    from .workers.processes import Processes
 
 __version__ = "0.1.0"
-__all__ = ["Command", "Policy", "Shape", "__version__", "basinhopping", "minimize", "scipy_method"]
+__all__ = ["Command", "Policy", "Processes", "Shape", "__version__", "basinhopping", "minimize", "scipy_method"]
 
 _HOMES = {
     "Command": ".adapters.command",
     "Policy": ".optimizer",
+    "Processes": ".workers.processes",
     "Shape": ".asktell",
     "basinhopping": ".adapters.hopping",
     "minimize": ".minimizer",

@@ -2,8 +2,10 @@
 
 import os
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,11 +16,14 @@ from .core.fingerprint import describe, digest, environment
 from .core.problem import read_problem
 from .core.result import Result
 from .core.stopping import Stopping, Watch
-from .engines.host import HostRun
+from .engines.host import HostRun, whole
 from .objective import host_oracle, vectorised_rows
 from .optimizer import Policy
-from .oracles import HostOracle, Journal, JournalError, Rows, TraceablePair, fetch_round, refers_to_jax
+from .oracles import HostOracle, Journal, JournalError, Rows, TraceablePair, Untraceable, fetch_round, refers_to_jax
+from .oracles.calls import Calls, Remote, are_threads, require_importable, width
+from .oracles.journal import OPAQUE
 from .policies import find_policy
+from .workers.processes import Processes
 from .workers.timed import TimedFunction
 
 Callback = Callable[[Result], Any]
@@ -36,6 +41,7 @@ def minimize(
     noise: float | None = None,
     policy: str | Policy = "universal",
     num_starts: int = 1,
+    workers: int | Executor = 1,
     target: float | None = None,
     tol: float | None = None,
     confidence: float | None = None,
@@ -66,6 +72,11 @@ def minimize(
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0. From 64
             on, those of an objective that computes with JAX are compiled into one program, unless a callback or a
             journal wants every call.
+        workers: evaluate several points at once: a number of threads, or a `concurrent.futures.Executor`
+            (`shapeopt.Processes`, Dask's `client.get_executor()`), which stays open. As many trajectories share the
+            budget (`num_starts`, if that is more), each goes on when its own call has ended, and a slow call holds up
+            no other (docs/parallel.md). The result depends on their number, not on what makes the calls or how long
+            they take. A worker that dies costs its call. With `call_timeout` a number stands for processes.
         target: the run ends when a value is not above it.
         tol: the run ends when the best value fell by no more than `tol` (relative, where the value is above 1) in the
             second half of the calls, in which a descent began and ended. None: the whole budget is spent.
@@ -114,21 +125,28 @@ def minimize(
     limits = Stopping(target, tol, confidence)
     kept = stages or folder is not None
     found = find_policy(policy)
-    run = HostRun(found, problem, budget, int(seed), num_starts, port_allowance, noise, stages=kept)
+    pool = Pool.of(workers, jac, batched, call_timeout)
+    num_starts = whole("num_starts", num_starts)
+    particles = num_starts if pool is None else max(num_starts, pool.width)
+    run = HostRun(found, problem, budget, int(seed), particles, port_allowance, noise, stages=kept)
     run.judges_gradients = (jac is True or callable(jac)) and not noise
     rows = vectorised_rows(fun, jac, problem.layout, call_timeout) if batched else []
     asked, slope = (rows[0] if rows else fun), (rows[1] if len(rows) > 1 else jac)
-    host = host_oracle(asked, slope, problem, run.budget, call_timeout)
+    host = host_oracle(asked, slope, problem, run.budget, call_timeout if pool is None else None)
     settings = {"noise": noise, "on_error": on_error, "call_timeout": call_timeout, "stages": kept, "batched": batched}
     settings |= {name: float(limit) for name, limit in vars(limits).items() if limit is not None}
+    settings |= {} if pool is None else {"overlapping": True}
     with ExitStack() as opened:
         if journal is not None:
             host.journal = opened.enter_context(_journal(journal, fun, jac, found, run, settings))
         if isinstance(host.fun, TimedFunction):
             opened.enter_context(host.fun)
         try:
-            status = _drive(asked, slope, run, host, callback, on_error, rows, limits)
-            if host.journal is not None and status != Status.STOPPED_BY_CALLBACK:
+            if pool is None:
+                status = _drive(asked, slope, run, host, callback, on_error, rows, limits)
+            else:
+                status = _drive_many(fun, jac, run, host, pool, callback, on_error, limits)
+            if host.journal is not None and status == Status.BUDGET_SPENT:
                 host.journal.finish()
         except BaseException as error:
             run.saw(host.best_x, host.best_value, host.calls)
@@ -301,6 +319,107 @@ def _nothing(run: HostRun) -> Reading:
     x = run.x
     numbers: Any = (x.dtype.type(np.nan), np.full_like(x, np.nan), np.int32(1))
     return Reading(*numbers)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Where calls are made at the same time: an executor, or how one is opened for the run."""
+
+    width: int
+    executor: Executor | None
+    seconds: float | None
+
+    @staticmethod
+    def of(workers: Any, jac: Any, batched: bool, call_timeout: float | None) -> "Pool | None":
+        """What `workers` stand for; None: one call a time."""
+        if isinstance(workers, Executor) or (hasattr(workers, "submit") and not isinstance(workers, int)):
+            pool = Pool(width(workers), workers, None)
+            refused: dict[str, Any] = {"call_timeout": call_timeout}
+        elif whole("workers", workers) == 1:
+            return None
+        else:
+            pool, refused = Pool(whole("workers", workers), None, call_timeout), {}
+        refused |= {"batched": True if batched else None, "jac": jac if isinstance(jac, str) else None}
+        for name, given in refused.items():
+            if given is not None:
+                raise ValueError(f"`{name}` must not be {given!r} where `workers` are given.")
+        return pool
+
+    @contextmanager
+    def open(self) -> Iterator[Executor]:
+        if self.executor is not None:
+            yield self.executor
+            return
+        made = ThreadPoolExecutor(self.width) if self.seconds is None else Processes(self.width, self.seconds)
+        try:
+            yield made
+        finally:
+            made.shutdown(wait=self.seconds is None, cancel_futures=True)
+
+
+def _drive_many(
+    fun: Any,
+    jac: Any,
+    run: HostRun,
+    host: HostOracle,
+    pool: Pool,
+    callback: Callback | None,
+    on_error: str,
+    limits: Stopping,
+) -> Status:
+    """The first call alone, since it may tell what the objective computes with; then all trajectories at once."""
+    from .engines.parallel import Trajectories, spend
+
+    with pool.open() as executor:
+        if are_threads(executor):
+            _is_traced(fun, jac, run, host, on_error)
+            ask: Any = host.answer
+            first = _attempt(lambda: host.read(run.x), host, on_error) or _nothing(run)
+            values_only = host.alone
+        else:
+            ask, first = _first_remote(executor, Remote(fun, jac, run.problem.layout), run, host, on_error)
+            values_only = ask.jac is None and not ask.traced
+        if values_only:
+            run.start(values_only=True)
+        else:
+            run.fit_scales(first)
+        if host.journal is not None:
+            host.journal.overlap(run.budget)
+        ends = Ends(run, callback, limits, run.x.size if values_only else 0)
+        try:
+            with Calls(executor, ask, host.journal, on_error) as calls:
+                return spend(Trajectories(run), calls, first, host.calls, ends.look)
+        finally:
+            host.calls = run.calls
+
+
+def _first_remote(
+    executor: Executor, ask: Remote, run: HostRun, host: HostOracle, on_error: str
+) -> tuple[Remote, Reading]:
+    """The first reading, made where all others will be."""
+    if isinstance(executor, Processes):
+        require_importable(ask)
+    if ask.jac is None and refers_to_jax(ask.fun):
+        traced = replace(ask, traced=True)
+        host.fun, host.jac = _Elsewhere(executor, traced), True
+        try:
+            return traced, host.read(run.x)
+        except Untraceable:
+            host.forgo(OPAQUE)
+    host.fun, host.jac = _Elsewhere(executor, ask), None if ask.jac is None else True
+    return ask, _attempt(lambda: host.read(run.x), host, on_error) or _nothing(run)
+
+
+@dataclass(frozen=True)
+class _Elsewhere:
+    """A function that an executor calls, as one that is called here."""
+
+    executor: Executor
+    ask: Remote
+
+    def __call__(self, x: np.ndarray) -> Any:
+        kept = self.executor.submit(self.ask, x).result()
+        return kept.value if kept.gradient is None else (kept.value, kept.gradient)
 
 
 class Ends:

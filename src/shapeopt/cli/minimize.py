@@ -40,6 +40,8 @@ class Minimize:
     """Where to start; a single number stands for all coordinates. Drawn in the bounds if not given."""
     budget: int = 500
     """The most calls that may be spent."""
+    workers: int = 1
+    """How many calls may be under way at the same time, in threads; with --call-timeout in processes."""
     target: Annotated[float | None, _shown("FLOAT")] = None
     """End when a value is not above this one."""
     tol: Annotated[float | None, _shown("FLOAT")] = None
@@ -81,6 +83,8 @@ class Minimize:
             check_writable(self.json)
         if self.budget < 1:
             raise UsageError(f"--budget must be at least 1; got {self.budget}.")
+        if self.workers < 1:
+            raise UsageError(f"--workers must be at least 1; got {self.workers}.")
         if self.seed < 0:
             raise UsageError(f"--seed must not be negative; got {self.seed}.")
         keep_compiled_code()
@@ -111,6 +115,7 @@ class Minimize:
             on_error=self.on_error,
             call_timeout=None if self.command is not None else self.call_timeout,  # which sees to it itself
             limits=self._limits(),
+            workers=self.workers,
         )
         return self._report(objective, outcome)
 
@@ -178,7 +183,7 @@ class Minimize:
         }
         about |= {"budget": self.budget, "policy": self.policy, "seed": self.seed, "seconds": outcome.seconds}
         about |= {} if self.port_allowance is None else {"port_allowance": self.port_allowance}
-        about |= self._limits()
+        about |= self._limits() | ({} if self.workers == 1 else {"workers": self.workers})
         family = {"law": self.law, "rotated": self.rotated, "varied": self.varied}
         about |= family if self.of_family else {"jac": self.jac}
         about |= {} if self.command is None else {"command": True}
@@ -237,6 +242,7 @@ def attempt(
     on_error: Literal["raise", "skip"] = "raise",
     call_timeout: float | None = None,
     limits: dict[str, float | None] | None = None,
+    workers: int = 1,
 ) -> Outcome:
     """Minimise under a progress display; whatever ends the run, what was learned so far is kept."""
     began = time.perf_counter()
@@ -252,10 +258,19 @@ def attempt(
                 from ..minimizer import minimize
 
                 settings |= {"journal": journal, "on_error": on_error, "call_timeout": call_timeout, **(limits or {})}
+                settings |= {"workers": workers}
                 result = minimize(objective.fun, objective.x0, jac=objective.jac, **settings)
             else:
-                if objective.jac is not None or journal is not None or call_timeout is not None or limits:
-                    raise UsageError(f"--policy {policy} goes with no gradient, journal, limit or target of one's own")
+                if (
+                    objective.jac is not None
+                    or journal is not None
+                    or call_timeout is not None
+                    or limits
+                    or workers > 1
+                ):
+                    raise UsageError(
+                        f"--policy {policy} goes with no gradient, journal, limit, target or workers of one's own"
+                    )
                 from .. import paper
 
                 result = paper.minimize(objective.fun, objective.x0, **settings)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.board import UNKNOWN, Spec
+from ..core.board import UNKNOWN, Basins, Board, Spec
 from ..core.box import REACH, Box
 from ..core.codes import Cause, Mode, Status
 from ..core.event_log import EventLog
@@ -15,7 +15,7 @@ from ..core.problem import Problem
 from ..core.reading import Reading
 from ..core.result import MODE_NAMES, Result, RunRecord, list_minima, make_result
 from ..dynamics.move import LEDGER_TERMS
-from ..memory import Census, write_basin
+from ..memory import Census, no_basins, write_basin
 from ..ops import HOST
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
@@ -34,6 +34,17 @@ class Row(NamedTuple):
     cause: int
     ledger: tuple[float, ...]
     cut: bool
+
+
+class Advance(NamedTuple):
+    """A reading that a particle has taken in: where it was made, what it brought and where it led."""
+
+    x: np.ndarray
+    value: float
+    info: "Told"
+    next_x: np.ndarray
+    gradient: Any
+    noisy: bool  # whether forces are known to be noisy
 
 
 Told = tuple[int, int, int, tuple[float, ...], bool]  # tactic, phase, cause, ledger and cut of a Row
@@ -97,6 +108,8 @@ class HostRun:
         self._last = (0, 0)
         self._ended = False  # whether a stage ended since readings joined the record
         self._lowest = [np.inf] * self.particles  # value of each particle's stage
+        self._noisy = [False] * self.particles  # whether each has noisy forces
+        self.archive: Basins | None = None  # of trajectories that have archives of their own
 
     def _begin(self, i: int, x: np.ndarray | None = None) -> Any:
         """Particle i, with its share of the budget: at x; else the first at x0 and the others anywhere in the box."""
@@ -112,14 +125,31 @@ class HostRun:
 
     def _share_basins(self) -> None:
         """One archive for all particles: the host writes its arrays in place."""
-        basins = self._state(0).board.basins
+        basins = self.state(0).board.basins
         for i in range(1, self.particles):
-            state = self._states[i]
-            inner = self._state(i)
-            inner = inner._replace(board=inner.board._replace(basins=basins))
-            self._states[i] = state._replace(inner=inner) if isinstance(state, ValueState) else inner
+            self.replace_board(i, self.state(i).board._replace(basins=basins))
 
-    def _state(self, i: int) -> State:
+    def separate_basins(self) -> None:
+        """An archive of its own for each particle, before the first reading."""
+        for i in range(self.particles):
+            basins = no_basins(HOST, self.problem.x0.size, self.problem.x0.dtype)
+            self.replace_board(i, self.state(i).board._replace(basins=basins))
+
+    def replace_board(self, i: int, board: Board) -> None:
+        """Give particle i another board."""
+        state, inner = self._states[i], self.state(i)._replace(board=board)
+        self._states[i] = state._replace(inner=inner) if isinstance(state, ValueState) else inner
+
+    def active(self, i: int) -> str:
+        """The tactic of particle i."""
+        return self.optimizer.names[int(self.state(i).active)]
+
+    def next_point(self, i: int) -> np.ndarray:
+        """Where particle i reads next, however far the round is."""
+        return self._next[i]
+
+    def state(self, i: int) -> State:
+        """Particle i, without what puts a reading of values together."""
         state = self._states[i]
         return state.inner if isinstance(state, ValueState) else state
 
@@ -156,14 +186,16 @@ class HostRun:
         """Take in a reading at `x`, after which `calls` calls are spent in all; moves `x`."""
         value, i = float(reading.value), self._told
         if not self.gradients and not self.values_only:
-            self._fit_scales(reading)
+            self.fit_scales(reading)
         x = self._points[i]
         info = self.advance(i, value, reading)
-        self.keep(x, value, info, self._next[i], reading.gradient, calls)
+        noisy = self.state(i).board.noise_std > 0
+        self.keep(Advance(x, value, info, self._next[i], reading.gradient, noisy), calls)
 
-    def keep(self, x: np.ndarray, value: float, info: Told, next_x: np.ndarray, gradient: Any, calls: int) -> None:
-        """Record the reading of the next particle of the round, at x, that led to `next_x`."""
-        i = self._told
+    def keep(self, made: Advance, calls: int) -> None:
+        """Record the reading of the next particle of the round, after which `calls` calls are spent in all."""
+        i, (x, value, info, next_x, gradient, noisy) = self._told, made
+        self._noisy[i] = noisy
         if value < self.best and value > -math.inf:
             self.best, self.best_x = value, x.copy()
         self.calls = max(self.calls, calls)
@@ -188,7 +220,7 @@ class HostRun:
                 self.census.add(Cause(info[2]), lowest)
             self._lowest[i] = value if math.isfinite(value) else np.inf
 
-    def _fit_scales(self, reading: Reading) -> None:
+    def fit_scales(self, reading: Reading) -> None:
         """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
         if np.isfinite(self.problem.lower).all() and np.isfinite(self.problem.upper).all():
             return
@@ -240,7 +272,7 @@ class HostRun:
 
     def _join(self, states: list[State]) -> None:
         """Go on from states that kept archives of their own: one archive for all of them again."""
-        basins = self._state(0).board.basins
+        basins = self.state(0).board.basins
         for state in states:
             found = state.board.basins
             for row in np.flatnonzero(np.isfinite(found.values)).tolist():
@@ -276,7 +308,8 @@ class HostRun:
     def result(self, status: Status) -> Result:
         self._settle()
         restore = self.problem.layout.restore
-        minima = list_minima(self._state(0).board.basins, self.best_x, self.best, self.box, restore)
+        archive = self.state(0).board.basins if self.archive is None else self.archive
+        minima = list_minima(archive, self.best_x, self.best, self.box, restore)
         return make_result(
             x=self.best_x,
             fun=self.best,
@@ -300,12 +333,11 @@ class HostRun:
     @property
     def confidence(self) -> float:
         """The probability that no better basin is unseen; 0 where values are known to be noisy."""
-        noisy = any(float(self._state(i).board.noise_std) > 0 for i in range(self.particles))
-        return 0.0 if noisy else self.census.confidence
+        return 0.0 if any(self._noisy) else self.census.confidence
 
     def _value_precision(self) -> float | None:
         """The unit of the last digit of values, where they are all that is read and a basin was finished."""
-        known = [float(self._state(i).board.value_precision) for i in range(self.particles)]
+        known = [float(self.state(i).board.value_precision) for i in range(self.particles)]
         return max(known) if self.values_only and max(known) >= 0 else None
 
     def _settle(self) -> None:
