@@ -2,7 +2,7 @@
 
     python benchmarks/workers.py           # a few minutes; writes the record and the table of docs/parallel.md
 
-Speed: an objective of 50 ms. Worth: problems of the `dev` halves with a budget of 500 calls; solved means within 1e-4 of
+Speed: an objective of 50 ms. Worth: problems of the `dev` halves with 500 calls; solved means within 1e-4 of
 the size of the best value known or 1e-6 of the descent from the start.
 """
 

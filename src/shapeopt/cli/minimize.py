@@ -150,8 +150,8 @@ class Minimize:
             if self.command is not None:
                 return make_command(self.command, self.call_timeout, *placed)
             return make_function(self.name, *placed)
-        ours = (("bounds", bool(self.bounds)), ("jac", self.jac), ("call-timeout", self.call_timeout is not None))
-        for flag, given in ours:
+        own = (("bounds", bool(self.bounds)), ("jac", self.jac), ("call-timeout", self.call_timeout is not None))
+        for flag, given in own:
             if given:
                 raise UsageError(f"--{flag} is for functions; families such as {self.name!r} bring their own.")
         return make_task(self.name, self.dim, self.law, self.rotated, self.varied, self.seed, self.x0)
