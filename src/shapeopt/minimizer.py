@@ -2,9 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -345,16 +345,24 @@ class Pool:
                 raise ValueError(f"`{name}` must not be {given!r} where `workers` are given.")
         return pool
 
-    @contextmanager
-    def open(self) -> Iterator[Executor]:
+    def open(self) -> AbstractContextManager[Executor]:
+        """The executor; one that is made for the run ends with it."""
         if self.executor is not None:
-            yield self.executor
-            return
-        made = ThreadPoolExecutor(self.width) if self.seconds is None else Processes(self.width, self.seconds)
-        try:
-            yield made
-        finally:
-            made.shutdown(wait=self.seconds is None, cancel_futures=True)
+            return nullcontext(self.executor)
+        return Made(ThreadPoolExecutor(self.width) if self.seconds is None else Processes(self.width, self.seconds))
+
+
+@dataclass(frozen=True)
+class Made:
+    """An executor of this run's own: its threads finish their calls, its processes end at once."""
+
+    executor: Executor
+
+    def __enter__(self) -> Executor:
+        return self.executor
+
+    def __exit__(self, *exception: object) -> None:
+        self.executor.shutdown(wait=are_threads(self.executor), cancel_futures=True)
 
 
 def _drive_many(
