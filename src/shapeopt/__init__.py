@@ -14,13 +14,25 @@ if TYPE_CHECKING:
     from .minimizer import minimize
     from .optimizer import Policy
     from .sums_of_squares import least_squares
+    from .workers.processes import Processes
 
 __version__ = "0.1.0"
-__all__ = ["Command", "Policy", "Shape", "__version__", "basinhopping", "least_squares", "minimize", "scipy_method"]
+__all__ = [
+    "Command",
+    "Policy",
+    "Processes",
+    "Shape",
+    "__version__",
+    "basinhopping",
+    "least_squares",
+    "minimize",
+    "scipy_method",
+]
 
 _HOMES = {
     "Command": ".adapters.command",
     "Policy": ".optimizer",
+    "Processes": ".workers.processes",
     "Shape": ".asktell",
     "basinhopping": ".adapters.hopping",
     "least_squares": ".sums_of_squares",

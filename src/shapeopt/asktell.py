@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 from .core import Reading, Status
 from .core.problem import read_problem
 from .core.result import Result
-from .engines.host import HostRun
+from .engines.host import HostRun, whole
 from .optimizer import Policy
 from .oracles import BudgetExhausted
 from .policies import find_policy
@@ -58,6 +58,7 @@ class Shape:
         seed: int = 0,
     ) -> None:
         problem = read_problem(x0, bounds, np.random.default_rng(seed))
+        budget, num_starts = whole("budget", budget), whole("num_starts", num_starts)
         self._settings: dict[str, Any] = {
             "budget": budget,
             "policy": policy,

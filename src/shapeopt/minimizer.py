@@ -3,7 +3,9 @@
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,11 +15,15 @@ from .core import Reading, Status
 from .core.fingerprint import describe, digest, environment
 from .core.problem import read_problem
 from .core.result import Result
-from .engines.host import HostRun
+from .core.stopping import Stopping, Watch
+from .engines.host import HostRun, whole
 from .objective import host_oracle, vectorised_rows
 from .optimizer import Policy
-from .oracles import HostOracle, Journal, JournalError, Rows, TraceablePair, fetch_round, refers_to_jax
+from .oracles import HostOracle, Journal, JournalError, Rows, TraceablePair, Untraceable, fetch_round, refers_to_jax
+from .oracles.calls import Calls, Remote, are_threads, require_importable, width
+from .oracles.journal import OPAQUE
 from .policies import find_policy
+from .workers.processes import Processes
 from .workers.timed import TimedFunction
 
 Callback = Callable[[Result], Any]
@@ -35,6 +41,10 @@ def minimize(
     noise: float | None = None,
     policy: str | Policy = "universal",
     num_starts: int = 1,
+    workers: int | Executor = 1,
+    target: float | None = None,
+    tol: float | None = None,
+    confidence: float | None = None,
     batched: bool = False,
     port_allowance: float | None = None,
     seed: int = 0,
@@ -62,6 +72,16 @@ def minimize(
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0. From 64
             on, those of an objective that computes with JAX are compiled into one program, unless a callback or a
             journal wants every call.
+        workers: evaluate several points at once: a number of threads, or a `concurrent.futures.Executor`
+            (`shapeopt.Processes`, Dask's `client.get_executor()`), which stays open. As many trajectories share the
+            budget (`num_starts`, if that is more), each goes on when its own call has ended, and a slow call holds up
+            no other (docs/parallel.md). The result depends on their number, not on what makes the calls or how long
+            they take. A worker that dies costs its call. With `call_timeout` a number stands for processes.
+        target: the run ends when a value is not above it.
+        tol: the run ends when the best value fell by no more than `tol` (relative, where the value is above 1) in the
+            second half of the calls, in which a descent began and ended. None: the whole budget is spent.
+        confidence: the run ends when the probability of having seen the best basin (`result.confidence`) is not below
+            this one, say 0.9.
         batched: `fun` (and `jac`) answer many points at once: they get (n, d) and return n values (or n gradients).
             Each point is a call. The next points of all starts come together; it goes with no `call_timeout`.
         port_allowance: how much energy a tactic's port may feed in, as a multiple of what was dissipated so far; an
@@ -91,7 +111,9 @@ def minimize(
     reading, and the calls after an input was `cut`; None if nobody watched). Where `jac` gave the gradient,
     `gradient_fit` says whether it is that of the values: the `ratio` of the value's changes to what the gradient
     makes of the same moves, over how many `moves`, and whether it `agrees` (is about 1); `message` tells if not. It
-    costs no call. Where values are all that is read, `value_precision` is the unit of the last digit that they have at
+    costs no call. `confidence` is the probability that no better basin is unseen, as far as meetings with known basins
+    tell (docs/stopping.md); 0 where there were none, or where gradients are noisy. `message` says why the run
+    ended. Where values are all that is read, `value_precision` is the unit of the last digit that they have at
     the best point: 0 where they are exact, None where no basin was finished or gradients were read.
     """
     if on_error not in ("raise", "skip"):
@@ -100,21 +122,30 @@ def minimize(
         raise ValueError(f"`seed` must be an integer; got {seed!r}.")
     folder = None if report is None else _report_folder(report)
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
+    limits = Stopping(target, tol, confidence)
     kept = stages or folder is not None
     found = find_policy(policy)
-    run = HostRun(found, problem, budget, int(seed), num_starts, port_allowance, noise, stages=kept)
+    pool = Pool.of(workers, jac, batched, call_timeout)
+    num_starts = whole("num_starts", num_starts)
+    particles = num_starts if pool is None else max(num_starts, pool.width)
+    run = HostRun(found, problem, budget, int(seed), particles, port_allowance, noise, stages=kept)
     run.judges_gradients = (jac is True or callable(jac)) and not noise
     rows = vectorised_rows(fun, jac, problem.layout, call_timeout) if batched else []
     asked, slope = (rows[0] if rows else fun), (rows[1] if len(rows) > 1 else jac)
-    host = host_oracle(asked, slope, problem, run.budget, call_timeout)
+    host = host_oracle(asked, slope, problem, run.budget, call_timeout if pool is None else None)
     settings = {"noise": noise, "on_error": on_error, "call_timeout": call_timeout, "stages": kept, "batched": batched}
+    settings |= {name: float(limit) for name, limit in vars(limits).items() if limit is not None}
+    settings |= {} if pool is None else {"overlapping": True}
     with ExitStack() as opened:
         if journal is not None:
             host.journal = opened.enter_context(_journal(journal, fun, jac, found, run, settings))
         if isinstance(host.fun, TimedFunction):
             opened.enter_context(host.fun)
         try:
-            status = _drive(asked, slope, run, host, callback, on_error, rows)
+            if pool is None:
+                status = _drive(asked, slope, run, host, callback, on_error, rows, limits)
+            else:
+                status = _drive_many(fun, jac, run, host, pool, callback, on_error, limits)
             if host.journal is not None and status == Status.BUDGET_SPENT:
                 host.journal.finish()
         except BaseException as error:
@@ -199,17 +230,24 @@ def _is_task(fun: Any) -> bool:
 
 
 def _drive(
-    fun: Any, jac: Any, run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]
+    fun: Any,
+    jac: Any,
+    run: HostRun,
+    host: HostOracle,
+    callback: Callback | None,
+    on_error: str,
+    rows: list[Rows],
+    limits: Stopping,
 ) -> Status:
     """Learn whether the objective computes with JAX, and has gradients thereby; then read on."""
     called = isinstance(host.fun, TimedFunction) or isinstance(jac, str)  # with NumPy arrays, and never compiled
     if not called and _is_traced(fun, jac, run, host, on_error):
         rows = []
-        if run.particles >= DEVICE_STARTS and callback is None and host.journal is None:
+        if run.particles >= DEVICE_STARTS and callback is None and host.journal is None and not limits:
             from .oracles.traced import traceable_pair
 
             _read_on_device(run, host, on_error, traceable_pair(fun, jac, run.problem.layout))
-    return _step(run, host, callback, on_error, rows)
+    return _step(run, host, callback, on_error, rows, limits)
 
 
 def _is_traced(fun: Any, jac: Any, run: HostRun, host: HostOracle, on_error: str) -> bool:
@@ -233,16 +271,19 @@ def _pair(fun: Any, jac: Any, run: HostRun) -> TraceablePair:
     return traced_pair(fun, jac, run.problem.layout, run.x.dtype)
 
 
-def _step(run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows]) -> Status:
+def _step(
+    run: HostRun, host: HostOracle, callback: Callback | None, on_error: str, rows: list[Rows], limits: Stopping
+) -> Status:
     """A host objective: one reading a time; a vectorised one is asked for a whole round before."""
     if host.alone:
         run.start(values_only=True)
+    ends = Ends(run, callback, limits, run.x.size if host.alone or host.cost > 1 else 0)
     while host.fits(run.x):
         if rows and len(run.round) == run.particles:
             fetch_round(rows, host, run.round)
         _tell_next(run, host, on_error)
-        if _stops(callback, run):
-            return Status.STOPPED_BY_CALLBACK
+        if (status := ends.look()) is not None:
+            return status
     return Status.BUDGET_SPENT
 
 
@@ -280,11 +321,136 @@ def _nothing(run: HostRun) -> Reading:
     return Reading(*numbers)
 
 
-def _stops(callback: Callback | None, run: HostRun) -> bool:
-    if callback is None:
-        return False
+@dataclass(frozen=True)
+class Pool:
+    """Where calls are made at the same time: an executor, or how one is opened for the run."""
+
+    width: int
+    executor: Executor | None
+    seconds: float | None
+
+    @staticmethod
+    def of(workers: Any, jac: Any, batched: bool, call_timeout: float | None) -> "Pool | None":
+        """What `workers` stand for; None: one call a time."""
+        if isinstance(workers, Executor) or (hasattr(workers, "submit") and not isinstance(workers, int)):
+            pool = Pool(width(workers), workers, None)
+            refused: dict[str, Any] = {"call_timeout": call_timeout}
+        elif whole("workers", workers) == 1:
+            return None
+        else:
+            pool, refused = Pool(whole("workers", workers), None, call_timeout), {}
+        refused |= {"batched": True if batched else None, "jac": jac if isinstance(jac, str) else None}
+        for name, given in refused.items():
+            if given is not None:
+                raise ValueError(f"`{name}` must not be {given!r} where `workers` are given.")
+        return pool
+
+    def open(self) -> AbstractContextManager[Executor]:
+        """The executor; one that is made for the run ends with it."""
+        if self.executor is not None:
+            return nullcontext(self.executor)
+        return Made(ThreadPoolExecutor(self.width) if self.seconds is None else Processes(self.width, self.seconds))
+
+
+@dataclass(frozen=True)
+class Made:
+    """An executor of this run's own: its threads finish their calls, its processes end at once."""
+
+    executor: Executor
+
+    def __enter__(self) -> Executor:
+        return self.executor
+
+    def __exit__(self, *exception: object) -> None:
+        self.executor.shutdown(wait=are_threads(self.executor), cancel_futures=True)
+
+
+def _drive_many(
+    fun: Any,
+    jac: Any,
+    run: HostRun,
+    host: HostOracle,
+    pool: Pool,
+    callback: Callback | None,
+    on_error: str,
+    limits: Stopping,
+) -> Status:
+    """The first call alone, since it may tell what the objective computes with; then all trajectories at once."""
+    from .engines.parallel import Trajectories, spend
+
+    with pool.open() as executor:
+        if are_threads(executor):
+            _is_traced(fun, jac, run, host, on_error)
+            ask: Any = host.answer
+            first = _attempt(lambda: host.read(run.x), host, on_error) or _nothing(run)
+            values_only = host.alone
+        else:
+            ask, first = _first_remote(executor, Remote(fun, jac, run.problem.layout), run, host, on_error)
+            values_only = ask.jac is None and not ask.traced
+        if values_only:
+            run.start(values_only=True)
+        else:
+            run.fit_scales(first)
+        if host.journal is not None:
+            host.journal.overlap(run.budget)
+        ends = Ends(run, callback, limits, run.x.size if values_only else 0)
+        try:
+            with Calls(executor, ask, host.journal, on_error) as calls:
+                return spend(Trajectories(run), calls, first, host.calls, ends.look)
+        finally:
+            host.calls = run.calls
+
+
+def _first_remote(
+    executor: Executor, ask: Remote, run: HostRun, host: HostOracle, on_error: str
+) -> tuple[Remote, Reading]:
+    """The first reading, made where all others will be."""
+    if isinstance(executor, Processes):
+        require_importable(ask)
+    if ask.jac is None and refers_to_jax(ask.fun):
+        traced = replace(ask, traced=True)
+        host.fun, host.jac = _Elsewhere(executor, traced), True
+        try:
+            return traced, host.read(run.x)
+        except Untraceable:
+            host.forgo(OPAQUE)
+    host.fun, host.jac = _Elsewhere(executor, ask), None if ask.jac is None else True
+    return ask, _attempt(lambda: host.read(run.x), host, on_error) or _nothing(run)
+
+
+@dataclass(frozen=True)
+class _Elsewhere:
+    """A function that an executor calls, as one that is called here."""
+
+    executor: Executor
+    ask: Remote
+
+    def __call__(self, x: np.ndarray) -> Any:
+        kept = self.executor.submit(self.ask, x).result()
+        return kept.value if kept.gradient is None else (kept.value, kept.gradient)
+
+
+class Ends:
+    """What may end a run before its budget is spent, looked at after each reading."""
+
+    def __init__(self, run: HostRun, callback: Callback | None, limits: Stopping, probed: int) -> None:
+        self._run, self._callback = run, callback
+        self._watch = Watch(limits, probed) if limits else None
+
+    def look(self) -> Status | None:
+        """Why the run ends now; None: it goes on."""
+        run, watch = self._run, self._watch
+        if self._callback is None and watch is None:
+            return None
+        events = run.new_events()
+        if self._callback is not None and _stops(self._callback, run, events):
+            return Status.STOPPED_BY_CALLBACK
+        return None if watch is None else watch.look(run.best, run.calls, events, run.confidence)
+
+
+def _stops(callback: Callback, run: HostRun, events: list[Result]) -> bool:
     progress = run.progress()
-    progress.events = run.new_events()
+    progress.events = events
     try:
         return callback(progress) is True
     except StopIteration:

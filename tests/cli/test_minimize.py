@@ -3,11 +3,13 @@
 import itertools
 import json
 import os
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+import shapeopt
 from shapeopt.cli import main
 from shapeopt.cli.objective import make_task
 
@@ -53,7 +55,7 @@ def test_a_stored_policy_is_run_by_the_paper_s_loop(capsys):
     assert run("ackley", "--dim", "2", "--budget", "6", "--policy", "paper-ackley-2", "--quiet") == 0
     assert float(capsys.readouterr().out) < 25.0
     assert run("ackley", "--dim", "2", "--policy", "paper-ackley-2", "--journal", "calls") == 2
-    assert "goes with no gradient, journal or time limit" in capsys.readouterr().err
+    assert "goes with no gradient, journal, limit" in capsys.readouterr().err
 
 
 def test_the_same_seed_gives_the_same_record_and_another_one_another(folder):
@@ -183,3 +185,30 @@ def test_every_event_has_a_line_with_values_memory_and_anchor(folder, capsys):
 def test_a_negative_allowance_is_refused(folder, capsys):
     assert run("rastrigin", "--dim", "2", "--port-allowance", "-1") == 2
     assert "--port-allowance" in capsys.readouterr().err
+
+
+def test_limits_end_a_run_early_and_the_summary_says_why(folder, capsys):
+    assert run("objectives:pair", *BOX, "--jac", "--budget", "400", "--target", "0.1") == 0
+    assert "the target is reached" in capsys.readouterr().out
+    assert run("objectives:pair", *BOX, "--jac", "--budget", "400", "--confidence", "0.8") == 0
+    out = capsys.readouterr().out
+    assert "that no better basin is unseen" in out and "a better basin is unlikely enough" in out
+    assert "400 of 400" not in out
+    assert run("objectives:pair", *BOX, "--jac", "--confidence", "2") == 2
+    assert "--confidence must be" in capsys.readouterr().err
+
+
+def test_workers_make_calls_at_the_same_time(folder, tmp_path, capsys):
+    out = tmp_path / "out.json"
+    words = ["objectives:pair", *BOX, "--jac", "--budget", "80", "--quiet", "--json", str(out)]
+    assert run(*words, "--workers", "4") == 0
+    record = json.loads(out.read_text())
+    assert record["nfev"] == 80 and record["about"]["workers"] == 4
+    assert {event["particle"] for event in record["events"]} == {0, 1, 2, 3}
+    assert run(*words, "--workers", "0") == 2
+
+
+def test_python_runs_the_package_as_the_command():
+    command = [sys.executable, "-m", "shapeopt", "--version"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown.strip().endswith(shapeopt.__version__)

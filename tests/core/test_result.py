@@ -28,6 +28,17 @@ def test_it_is_an_optimize_result_and_prints_as_one():
     assert repr(result) == repr(OptimizeResult(result))
 
 
+@pytest.mark.parametrize("dimension", [2, 300])
+def test_the_result_of_a_run_prints_on_one_screen(dimension):
+    import shapeopt
+
+    result = shapeopt.minimize(lambda x: (x @ x, 2 * x), np.full(dimension, 2.0), bounds=(-5, 5), jac=True, budget=1e2)
+    lines = repr(result).splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 100
+    assert f"fun: {result.fun}" in repr(result) and "nfev: 100" in repr(result) and "100 readings" in repr(result)
+    assert "energy" in lines[-1]
+
+
 @pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy])
 def test_copies_are_results_with_the_same_entries(twin):
     other = twin(Result(fun=2.0, minima=[Result(fun=3.0)]))

@@ -112,6 +112,20 @@ def test_the_slider_moves_the_point_along_the_run(plane, shown):
         assert cursors == [result.trace.calls[row]] * 3
 
 
+def test_the_timeline_has_a_row_for_each_tactic_and_no_label_is_cut(plane, page, opened):
+    phone = opened(page, PHONE)
+    labels = phone.evaluate("[...document.querySelectorAll('#timeline .ytick text')].map((one) => one.textContent)")
+    assert {event.tactic for event in plane[2].events} <= set(labels)
+    sides = "[...document.querySelectorAll('.chart .ytick text')].map((one) => one.getBoundingClientRect().left)"
+    assert min(phone.evaluate(sides)) >= 0
+
+
+def test_the_best_point_can_be_copied(plane, shown):
+    shown.click("#copy")
+    shown.wait_for_function("document.getElementById('copy').textContent !== 'Copy'")
+    assert shown.evaluate("getSelection().toString()").strip() == repr(plane[2].x.tolist())
+
+
 def test_clicking_a_minimum_shows_it(plane, shown):
     _, _, result = plane
     shown.click("[data-minimum='2']")

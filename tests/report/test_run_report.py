@@ -1,7 +1,9 @@
 """A page about a run shows what was recorded, calls no user's function, and needs nothing from elsewhere."""
 
 import dataclasses
+import json
 import re
+from collections import Counter
 
 import jax
 import numpy as np
@@ -204,3 +206,30 @@ def test_a_run_that_learned_nothing_has_a_page_too(tmp_path, data_of, value):
     )
     data = data_of(tmp_path / "flat" / "index.html")
     assert len(data["calls"]) == 5 and (data["best"][-1] is None) == np.isnan(value)
+
+
+def test_a_page_of_a_function_names_tactics_confidence_and_the_best_point_to_the_last_digit(tmp_path, data_of):
+    def fun(x):
+        z = x - 1.2345
+        return float(np.sum(z**2 - 10 * np.cos(2 * np.pi * z) + 10)), 2 * z + 20 * np.pi * np.sin(2 * np.pi * z)
+
+    folder = tmp_path / "page"
+    result = shapeopt.minimize(fun, np.full(3, 3.3), bounds=(-5, 5), jac=True, budget=200, report=folder)
+    text, data = (folder / "index.html").read_text(), data_of(folder / "index.html")
+    shown = re.search(r'<code id="best">([^<]+)</code>', text)
+    np.testing.assert_array_equal(json.loads(shown[1]), result.x)
+    assert f"{result.confidence:.0%}" in text and "that no better basin is unseen" in text
+    assert [(one["tactic"], one["phase"]) for one in data["segments"]] == [
+        (event.tactic, event.phase) for event in result.events[: len(data["segments"])]
+    ]
+    assert data["minima"][0]["fun"] == result.minima[0].fun
+    assert data["stages"] == [] and "What shaped each stage" not in text, "there is no landscape to draw them on"
+
+
+def test_a_page_and_the_summary_count_the_same_basins(plane, page):
+    from shapeopt.cli.summary import basins_left
+
+    left = basins_left(plane[2].events)
+    counts = dict(re.findall(r'data-cause="(\w+)">\w+ <span>(\d+)</span>', page.read_text()))
+    assert {cause: int(times) for cause, times in counts.items()} == Counter(event.cause for event in left)
+    assert f"<strong>{len(left)}</strong>" in page.read_text()

@@ -40,6 +40,18 @@ def test_thrown_at_each_call_it_passes_with_the_best_so_far_and_no_further_call(
         assert partial.fun == (min(seen) if seen else np.inf)
 
 
+def test_thrown_at_each_call_of_several_workers_it_passes_with_the_best_so_far():
+    for at in range(1, BUDGET + 1):
+        thrown = THROWN[at % len(THROWN)]
+        counted = Counted(ripples, lambda n, at=at, thrown=thrown: thrown if n == at else None)
+        with pytest.raises(type(thrown)) as caught:
+            minimize(counted, True, workers=3)
+        assert caught.value is thrown and at <= counted.calls <= min(at + 2, BUDGET), "calls that had begun"
+        partial = thrown.shapeopt_result
+        assert not partial.success and partial.nfev <= counted.calls
+        assert partial.fun == np.inf or partial.fun in [value(x) for x in counted.points]
+
+
 def test_a_compiled_run_keeps_its_result_when_the_callback_throws():
     def fun(x):
         return jnp.sum(x * x)

@@ -10,7 +10,7 @@ from scipy.optimize import Bounds
 
 from ..core import Status
 from ..core.arrays import is_jax, loaded_jax, namespace
-from ..core.codes import STATUS_MESSAGES
+from ..core.codes import REGULAR, STATUS_MESSAGES
 from ..core.result import Result
 from .constraints import Constraints, read_constraints
 from .scipy_forms import Jacobian
@@ -254,7 +254,7 @@ def _joined(rounds: list[Round], known: Constraints, multipliers: np.ndarray) ->
     return Result(
         x=x[best],
         fun=float(fun[best]),
-        success=met and status in (Status.BUDGET_SPENT, Status.STOPPED_BY_CALLBACK),
+        success=met and status in REGULAR,
         status=int(status),
         message=STATUS_MESSAGES[status],
         nfev=sum(run.nfev for run in runs),

@@ -16,9 +16,6 @@ from .scipy_forms import read_bounds, read_callback, unwrapped, with_arguments
 if TYPE_CHECKING:
     from ..optimizer import Policy
 
-LEAST_READINGS = 50  # before which `tol` ends nothing
-SETTLED = "The best value fell by no more than `tol` in the second half of the calls; the best point seen is returned."
-
 
 def scipy_method(
     fun: Callable[..., Any],
@@ -67,45 +64,11 @@ def scipy_method(
     start = np.clip(start, box.lb.astype(start.dtype), box.ub.astype(start.dtype))
     solve = functools.partial(minimize, noise=noise, policy=policy, num_starts=num_starts)
     if constraints is None or (isinstance(constraints, list | tuple) and not constraints):
-        settled = Settled(tol, start.size if jac is None or isinstance(jac, str) else 0, told)
-        look = None if told is None and tol is None else settled
-        result = solve(fun, start, bounds=box, jac=jac, budget=budget, seed=seed, callback=look)
-        if settled.reached:
-            result.update(status=int(Status.BUDGET_SPENT), message=SETTLED)
+        result = solve(fun, start, bounds=box, jac=jac, budget=budget, seed=seed, callback=told, tol=tol)
+        if result.status == Status.SETTLED:
+            result.update(status=int(Status.BUDGET_SPENT))  # 0, as SciPy's methods say of a run that went well
     else:
         result = minimize_constrained(solve, fun, start, constraints, jac, budget, seed, told, tol, box)
     if disp:
         print(f"{result.message}\n  best value {result.fun:.8g} after {result.nfev} calls")
     return result
-
-
-class Settled:
-    """The front door's callback: tells the user's, and says whether the best value fell by no more than `tol` in the
-    second half of the calls, though a whole descent lay in it: a long look around after a descent settles nothing.
-    `probed` coordinates are probed in each reading."""
-
-    def __init__(self, tol: float | None, probed: int, told: Callable[[Result], None] | None) -> None:
-        if tol is not None and not tol >= 0:
-            raise ValueError(f"`tol` must not be negative; got {tol!r}.")
-        self.tol, self.least, self.reached = tol, LEAST_READINGS * (2 * probed + 1), False
-        self._told = told
-        self._begun: dict[int, int] = {}  # the call after which each particle's stage began
-        self._descent = 0  # the latest beginning of a refining stage that has ended
-        self._calls: list[int] = []
-        self._bests: list[float] = []
-
-    def __call__(self, progress: Result) -> bool:
-        if self._told is not None:
-            self._told(progress)
-        if self.tol is None:
-            return False
-        self._calls.append(progress.nfev)
-        self._bests.append(progress.fun)
-        half = self._bests[int(np.searchsorted(self._calls, progress.nfev / 2))]
-        fell = half - progress.fun <= self.tol * max(1.0, abs(progress.fun))
-        for event in progress.events:
-            if event.mode == "refine":
-                self._descent = max(self._descent, self._begun.get(event.particle, 0))
-            self._begun[event.particle] = event.call
-        self.reached = bool(progress.nfev >= self.least and fell and 2 * self._descent >= progress.nfev)
-        return self.reached

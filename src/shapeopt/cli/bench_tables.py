@@ -79,7 +79,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Table:
-    """Make tables from records: the paper's, with its figures beside ours, and one of each protocol."""
+    """Make tables from records: the paper's, with its figures beside shapeopt's, and one of each protocol."""
 
     records: Records
     table: str = "all"

@@ -40,6 +40,14 @@ class Minimize:
     """Where to start; a single number stands for all coordinates. Drawn in the bounds if not given."""
     budget: int = 500
     """The most calls that may be spent."""
+    workers: int = 1
+    """How many calls may be under way at the same time, in threads; with --call-timeout in processes."""
+    target: Annotated[float | None, _shown("FLOAT")] = None
+    """End when a value is not above this one."""
+    tol: Annotated[float | None, _shown("FLOAT")] = None
+    """End when the best value fell by no more than this in the second half of the calls."""
+    confidence: Annotated[float | None, _shown("FLOAT")] = None
+    """End when the probability of having seen the best basin is not below this one, say 0.9."""
     jac: bool = False
     """The function returns (value, gradient); the program prints both."""
     policy: str = "universal"
@@ -75,6 +83,8 @@ class Minimize:
             check_writable(self.json)
         if self.budget < 1:
             raise UsageError(f"--budget must be at least 1; got {self.budget}.")
+        if self.workers < 1:
+            raise UsageError(f"--workers must be at least 1; got {self.workers}.")
         if self.seed < 0:
             raise UsageError(f"--seed must not be negative; got {self.seed}.")
         keep_compiled_code()
@@ -104,8 +114,21 @@ class Minimize:
             journal=self.journal,
             on_error=self.on_error,
             call_timeout=None if self.command is not None else self.call_timeout,  # which sees to it itself
+            limits=self._limits(),
+            workers=self.workers,
         )
         return self._report(objective, outcome)
+
+    def _limits(self) -> dict[str, float | None]:
+        """What may end the run before its budget is spent."""
+        from ..core.stopping import Stopping
+
+        limits = {"target": self.target, "tol": self.tol, "confidence": self.confidence}
+        try:
+            Stopping(**limits)
+        except ValueError as error:
+            raise UsageError(str(error).replace("`", "--", 1).replace("`", "", 1)) from error
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
     @property
     def name(self) -> str:
@@ -127,8 +150,8 @@ class Minimize:
             if self.command is not None:
                 return make_command(self.command, self.call_timeout, *placed)
             return make_function(self.name, *placed)
-        ours = (("bounds", bool(self.bounds)), ("jac", self.jac), ("call-timeout", self.call_timeout is not None))
-        for flag, given in ours:
+        own = (("bounds", bool(self.bounds)), ("jac", self.jac), ("call-timeout", self.call_timeout is not None))
+        for flag, given in own:
             if given:
                 raise UsageError(f"--{flag} is for functions; families such as {self.name!r} bring their own.")
         return make_task(self.name, self.dim, self.law, self.rotated, self.varied, self.seed, self.x0)
@@ -160,6 +183,7 @@ class Minimize:
         }
         about |= {"budget": self.budget, "policy": self.policy, "seed": self.seed, "seconds": outcome.seconds}
         about |= {} if self.port_allowance is None else {"port_allowance": self.port_allowance}
+        about |= self._limits() | ({} if self.workers == 1 else {"workers": self.workers})
         family = {"law": self.law, "rotated": self.rotated, "varied": self.varied}
         about |= family if self.of_family else {"jac": self.jac}
         about |= {} if self.command is None else {"command": True}
@@ -217,6 +241,8 @@ def attempt(
     journal: Path | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     call_timeout: float | None = None,
+    limits: dict[str, float | None] | None = None,
+    workers: int = 1,
 ) -> Outcome:
     """Minimise under a progress display; whatever ends the run, what was learned so far is kept."""
     began = time.perf_counter()
@@ -231,11 +257,20 @@ def attempt(
             if _is_shipped(policy):
                 from ..minimizer import minimize
 
-                settings |= {"journal": journal, "on_error": on_error, "call_timeout": call_timeout}
+                settings |= {"journal": journal, "on_error": on_error, "call_timeout": call_timeout, **(limits or {})}
+                settings |= {"workers": workers}
                 result = minimize(objective.fun, objective.x0, jac=objective.jac, **settings)
             else:
-                if objective.jac is not None or journal is not None or call_timeout is not None:
-                    raise UsageError(f"--policy {policy} goes with no gradient, journal or time limit of one's own")
+                if (
+                    objective.jac is not None
+                    or journal is not None
+                    or call_timeout is not None
+                    or limits
+                    or workers > 1
+                ):
+                    raise UsageError(
+                        f"--policy {policy} goes with no gradient, journal, limit, target or workers of one's own"
+                    )
                 from .. import paper
 
                 result = paper.minimize(objective.fun, objective.x0, **settings)

@@ -207,7 +207,7 @@ def make_task(
     if start.size != dim:
         raise UsageError(f"--x0 must have {dim} numbers; got {start.size}.")
     turned = (", rotated" if rotated else "") + (", varied" if varied else "")
-    title = f"{name}, {_count(dim)}{turned}, start law {law}"
+    title = f"{name}, {_count(dim)}{turned}, start drawn by {law!r}"
     return Objective(title, task, dim, start, sides, None, float(task.minimum), family.minimum_source)
 
 

@@ -29,11 +29,15 @@ SAME = 1e-6  # relative improvement of the best that is not worth a line
 def print_best(console: Console, result: Any, budget: int, seconds: float, minimum: float) -> None:
     """The best value and where it is, with the gap to the known minimum where there is one."""
     table = Table(box=None, show_header=False, padding=(0, 2))
-    table.add_row("best value", f"[bold green]{result.fun:.8g}[/]")
+    table.add_row("best value", f"[bold green]{result.fun:.10g}[/]")
     if math.isfinite(minimum):
         table.add_row("gap", f"{result.fun - minimum:.3g} above the known minimum {minimum:.8g}")
     table.add_row("at x", short_point(result.x))
     table.add_row("calls", f"{result.nfev} of {budget}, {seconds:.1f} s")
+    if result.get("confidence"):
+        table.add_row("confidence", f"{result.confidence:.0%} that no better basin is unseen")
+    if result.get("message"):
+        table.add_row("ended", str(result.message).partition(";")[0].rstrip(".").lower())
     console.print(table)
 
 
@@ -82,8 +86,8 @@ def _stage(event: Any) -> str:
 
 
 def basins_left(events: Sequence[Any]) -> list[Any]:
-    """The events that left a basin: all but the ends of the moves between basins."""
-    return [event for event in events if event.mode != "escape"]
+    """The events that left a basin: all but the ends of moves between basins and the end of the run."""
+    return [event for event in events if event.mode != "escape" and event.cause != "budget"]
 
 
 def short_point(x: Any, shown: int = 6) -> str:

@@ -43,6 +43,9 @@ class Status(IntEnum):
     STOPPED_BY_CALLBACK = 1
     NO_FINITE_VALUE = 2
     FAILED = 3
+    TARGET_REACHED = 4
+    SETTLED = 5
+    CONFIDENT = 6
     INFEASIBLE = 10  # of runs with constraints alone
 
 
@@ -51,5 +54,19 @@ STATUS_MESSAGES = {
     Status.STOPPED_BY_CALLBACK: "The callback asked to stop; the best point seen is returned.",
     Status.NO_FINITE_VALUE: "No finite value was seen within the budget.",
     Status.FAILED: "The objective raised; the best point seen until then is attached.",
+    Status.TARGET_REACHED: "The target is reached; the best point seen is returned.",
+    Status.SETTLED: (
+        "The best value fell by no more than `tol` in the second half of the calls; the best point seen is returned."
+    ),
+    Status.CONFIDENT: "A better basin is unlikely enough (`confidence`); the best point seen is returned.",
     Status.INFEASIBLE: "No point that was seen meets the constraints; the one with the least violation is returned.",
 }
+
+# Ends of a run as it was meant to be.
+REGULAR = (
+    Status.BUDGET_SPENT,
+    Status.STOPPED_BY_CALLBACK,
+    Status.TARGET_REACHED,
+    Status.SETTLED,
+    Status.CONFIDENT,
+)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .codes import STATUS_MESSAGES, Cause, Mode, Status
+from .codes import REGULAR, STATUS_MESSAGES, Cause, Mode, Status
 
 MODE_NAMES = tuple(mode.name.lower() for mode in Mode)
 CAUSE_NAMES = tuple(cause.name.lower() for cause in Cause)
@@ -26,7 +26,8 @@ MISFIT = " The gradient does not agree with the values: it is wrong, or drowned 
 class Result(dict):
     """A `scipy.optimize.OptimizeResult` to whoever asks, made without SciPy, whose import would take half a second.
 
-    A dictionary whose entries are attributes too. `isinstance` holds once SciPy's class is loaded; it prints as that.
+    A dictionary whose entries are attributes too. `isinstance` holds once SciPy's class is loaded; it prints as that,
+    and a run's result in some lines, with its long entries counted.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -52,6 +53,8 @@ class Result(dict):
         return list(self)
 
     def __repr__(self) -> str:
+        if "trace" in self and "minima" in self:
+            return _on_one_screen(self)
         from scipy.optimize import OptimizeResult
 
         return repr(OptimizeResult(self)) if self else "Result()"  # SciPy can't show one without entries
@@ -97,10 +100,12 @@ def make_result(
     last: tuple[int, int] | None = None,
     tactics: tuple[str, ...] = (),
     value_precision: float | None = None,
+    confidence: float | None = None,
 ) -> Result:
     """The result; `log` has the run's events, `restore` gives a flat point the user's structure. `points` are flat, a
     row a reading. `tactics` are the names of the policy's, and `last` the indices of the last stage's and its phase.
-    `value_precision` is the unit of the last digit of values; None where nobody looked."""
+    `value_precision` is the unit of the last digit of values; None where nobody looked. `confidence` is
+    the probability that no better basin is unseen."""
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
@@ -115,11 +120,12 @@ def make_result(
     if status == Status.BUDGET_SPENT and len(best):
         end = int(calls_spent[-1]), str(modes[-1]), float(trace.value[-1]), float(best[-1])
         events.append(log.end(*end, last))
-    diagnosed = {} if stages is None else {"stages": stages}
+    diagnosed: dict[str, Any] = {} if stages is None else {"stages": stages}
+    diagnosed |= {} if confidence is None else {"confidence": confidence}
     return Result(
         x=restore(np.asarray(x)),
         fun=float(fun),
-        success=finite and status in (Status.BUDGET_SPENT, Status.STOPPED_BY_CALLBACK),
+        success=finite and status in REGULAR,
         status=int(status),
         message=STATUS_MESSAGES[status] + (MISFIT if gradient_fit is not None and not gradient_fit.agrees else ""),
         nfev=int(calls),
@@ -162,3 +168,29 @@ def list_minima(archive: Any, x: np.ndarray, fun: float, box: Any, restore: Any)
 def _names(record: RunRecord, column: str, vocabulary: tuple[str, ...]) -> np.ndarray:
     codes = record.column(column).astype(int)
     return np.array(vocabulary)[codes] if codes.size else codes.astype(str)
+
+
+def _on_one_screen(result: Result) -> str:
+    """A run's result in lines of at most 100 characters; of what is long, how much there is of it."""
+    rows: dict[str, Any] = {name: result[name] for name in ("message", "success", "status", "fun") if name in result}
+    rows["x"] = _short(result.get("x"))
+    rows |= {name: result[name] for name in ("nfev", "njev", "nit", "confidence", "constr_violation") if name in result}
+    basins = [f"{one.fun:.6g} ({one.visits}x)" for one in result["minima"][:MINIMA_SHOWN]]
+    more = ", ..." if len(result["minima"]) > MINIMA_SHOWN else ""
+    rows["minima"] = f"{len(result['minima'])}: {', '.join(basins)}{more}"
+    rows["events"] = f"{len(result.get('events', ()))} ends of stages"
+    rows["trace"] = f"{len(result['trace'].value)} readings: {', '.join(result['trace'])}"
+    others = [name for name, value in result.items() if name not in rows and value is not None]
+    rows["also"] = ", ".join(others)
+    wide = max(map(len, rows))
+    lines = (f"{name:>{wide}}: {value}" for name, value in rows.items() if value != "")
+    return "\n".join(line if len(line) <= WIDE else line[: WIDE - 4] + " ..." for line in lines)
+
+
+def _short(x: Any) -> str:
+    if not isinstance(x, np.ndarray):
+        return " ".join(repr(x).split())
+    return np.array2string(x, precision=8, threshold=6, edgeitems=3, max_line_width=10_000).replace("\n", "")
+
+
+MINIMA_SHOWN, WIDE = 5, 100  # basins and characters of a line

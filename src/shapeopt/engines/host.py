@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.board import UNKNOWN, Spec
+from ..core.board import UNKNOWN, Basins, Board, Spec
 from ..core.box import REACH, Box
 from ..core.codes import Cause, Mode, Status
 from ..core.event_log import EventLog
@@ -16,7 +16,7 @@ from ..core.problem import Problem
 from ..core.reading import Reading
 from ..core.result import MODE_NAMES, Result, RunRecord, list_minima, make_result
 from ..dynamics.move import LEDGER_TERMS
-from ..memory import write_basin
+from ..memory import Census, no_basins, write_basin
 from ..ops import HOST
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
@@ -52,6 +52,17 @@ class Quiet:
         return Quiet, ()  # a context can't be copied
 
 
+class Advance(NamedTuple):
+    """A reading that a particle has taken in: where it was made, what it brought and where it led."""
+
+    x: np.ndarray
+    value: float
+    info: Info
+    next_x: np.ndarray
+    gradient: Any
+    noisy: bool  # whether forces are known to be noisy
+
+
 class HostRun:
     """A run of the optimizer under a budget: where to read next (`x`), and what was read (`tell`).
 
@@ -73,19 +84,17 @@ class HostRun:
         residuals: bool = False,
         units: np.ndarray | None = None,
     ) -> None:
-        for name, value in (("budget", budget), ("num_starts", num_starts)):
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
+        budget, num_starts = whole("budget", budget), whole("num_starts", num_starts)
         if port_allowance is not None and not (_is_number(port_allowance) and port_allowance >= 0):
             raise ValueError(f"`port_allowance` must be a number that is not negative; got {port_allowance!r}.")
-        self.problem, self.budget, self.seed, self.port_allowance = problem, int(budget), seed, port_allowance
+        self.problem, self.budget, self.seed, self.port_allowance = problem, budget, seed, port_allowance
         self.policy, self._noise_std = noise_settings(policy, noise)
-        self.particles = int(num_starts)
+        self.particles = num_starts
         self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
         self.keeps_stages = stages and self.keeps_points
         self.judges_gradients = False  # whether `result.gradient_fit` is asked for
         self.box = Box.around(problem.lower, problem.upper, problem.x0)
-        self.record, self._quietly = RunRecord(), Quiet()
+        self.record, self.census, self._quietly = RunRecord(), Census(), Quiet()
         self.calls, self.gradients = 0, 0
         self.best_x, self.best = problem.x0, np.inf
         self.residuals = residuals
@@ -117,6 +126,9 @@ class HostRun:
         self._first = self._points.copy()
         self._last = (0, 0)
         self._ended = False  # whether a stage ended since readings joined the record
+        self._lowest = [np.inf] * self.particles  # value of each particle's stage
+        self._noisy = [False] * self.particles  # whether each has noisy forces
+        self.archive: Basins | None = None  # of trajectories that have archives of their own
 
     def _begin(self, i: int, x: np.ndarray | None = None) -> Any:
         """Particle i, with its share of the budget: at x; else the first at x0 and the others anywhere in the box."""
@@ -132,14 +144,31 @@ class HostRun:
 
     def _share_basins(self) -> None:
         """One archive for all particles: the host writes its arrays in place."""
-        basins = self._state(0).board.basins
+        basins = self.state(0).board.basins
         for i in range(1, self.particles):
-            state = self._states[i]
-            inner = self._state(i)
-            inner = inner._replace(board=inner.board._replace(basins=basins))
-            self._states[i] = state._replace(inner=inner) if isinstance(state, ValueState) else inner
+            self.replace_board(i, self.state(i).board._replace(basins=basins))
 
-    def _state(self, i: int) -> State:
+    def separate_basins(self) -> None:
+        """An archive of its own for each particle, before the first reading."""
+        for i in range(self.particles):
+            basins = no_basins(HOST, self.problem.x0.size, self.problem.x0.dtype)
+            self.replace_board(i, self.state(i).board._replace(basins=basins))
+
+    def replace_board(self, i: int, board: Board) -> None:
+        """Give particle i another board."""
+        state, inner = self._states[i], self.state(i)._replace(board=board)
+        self._states[i] = state._replace(inner=inner) if isinstance(state, ValueState) else inner
+
+    def active(self, i: int) -> str:
+        """The tactic of particle i."""
+        return self.optimizer.names[int(self.state(i).active)]
+
+    def next_point(self, i: int) -> np.ndarray:
+        """Where particle i reads next, however far the round is."""
+        return self._next[i]
+
+    def state(self, i: int) -> State:
+        """Particle i, without what puts a reading of values together."""
         state = self._states[i]
         return state.inner if isinstance(state, ValueState) else state
 
@@ -176,24 +205,42 @@ class HostRun:
         """Take in a reading at `x`, after which `calls` calls are spent in all; moves `x`."""
         value, i = float(reading.value), self._told
         if not self.gradients and not self.values_only:
-            self._fit_scales(reading)
+            self.fit_scales(reading)
+        x = self._points[i]
+        info = self.advance(i, value, reading)
+        noisy = self.state(i).board.noise_std > 0
+        self.keep(Advance(x, value, info, self._next[i], reading.gradient, noisy), calls)
+
+    def keep(self, made: Advance, calls: int) -> None:
+        """Record the reading of the next particle of the round, after which `calls` calls are spent in all."""
+        i, (x, value, info, next_x, gradient, noisy) = self._told, made
+        self._noisy[i] = noisy
         if value < self.best and value > -math.inf:
-            self.best, self.best_x = value, self._points[i].copy()
+            self.best, self.best_x = value, x.copy()
         self.calls = max(self.calls, calls)
         self.gradients += not self.values_only
-        info = self._quietly(self._step, i, value, reading)
         self._rows.append(Row(value, self.best, self.calls, *info))
         self._last = info.tactic, info.phase
         self._ended = self._ended or info.cause > 0
+        self._count(i, value, info)
         if self.keeps_points:
-            self._places.append(self._next[i])
+            self._places.append(next_x)
             if self.judges_gradients:
-                self._forces.append(np.asarray(reading.gradient).reshape(-1))
+                self._forces.append(np.asarray(gradient).reshape(-1))
         self._told += 1
         if self._told == self.particles:
             self._told, self._points = 0, self._next[0][None] if self.particles == 1 else np.array(self._next)
 
-    def _fit_scales(self, reading: Reading) -> None:
+    def _count(self, i: int, value: float, info: Info) -> None:
+        """A meeting with a basin, where a stage in one ended."""
+        lowest = min(self._lowest[i], value) if math.isfinite(value) else self._lowest[i]
+        self._lowest[i] = lowest
+        if info.cause:
+            if self._modes[info.tactic] != Mode.ESCAPE:
+                self.census.add(Cause(info.cause), lowest)
+            self._lowest[i] = value if math.isfinite(value) else np.inf
+
+    def fit_scales(self, reading: Reading) -> None:
         """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
         if self._given_units or (np.isfinite(self.problem.lower).all() and np.isfinite(self.problem.upper).all()):
             return
@@ -201,6 +248,10 @@ class HostRun:
         self._lower, self._upper = self.box.q_lower, self.box.q_upper
         self._states = [self._begin(i, x) for i, x in enumerate(self._points)]
         self._share_basins()
+
+    def advance(self, i: int, value: float, reading: Reading) -> Info:
+        """Tell particle i of a reading; moves its point."""
+        return self._quietly(self._step, i, value, reading)
 
     def _step(self, i: int, value: float, reading: Reading) -> Info:
         """Tell particle i."""
@@ -234,6 +285,7 @@ class HostRun:
         for i, value in enumerate(values.tolist()):
             self.saw(points[i], value if math.isfinite(value) else math.inf, spent + i + 1)
             tactic, phase, cause = codes[i]
+            self._count(i % self.particles, value, (tactic, phase, cause, (), False))
             self._rows.append(Row(value, self.best, self.calls, tactic, phase, cause, tuple(ledgers[i]), False))
         self.gradients += len(values)
         if self.keeps_points:
@@ -245,7 +297,7 @@ class HostRun:
 
     def _join(self, states: list[State]) -> None:
         """Go on from states that kept archives of their own: one archive for all of them again."""
-        basins = self._state(0).board.basins
+        basins = self.state(0).board.basins
         for state in states:
             found = state.board.basins
             for row in np.flatnonzero(np.isfinite(found.values)).tolist():
@@ -263,7 +315,7 @@ class HostRun:
         """A larger budget."""
         if budget < self.calls:
             raise ValueError(f"`budget` must be at least the {self.calls} calls already spent; got {budget}.")
-        self.budget = int(budget)
+        self.budget = whole("budget", budget)
 
     def progress(self) -> Result:
         """What a callback sees."""
@@ -281,7 +333,8 @@ class HostRun:
     def result(self, status: Status) -> Result:
         self._settle()
         restore = self.problem.layout.restore
-        minima = list_minima(self._state(0).board.basins, self.best_x, self.best, self.box, restore)
+        archive = self.state(0).board.basins if self.archive is None else self.archive
+        minima = list_minima(archive, self.best_x, self.best, self.box, restore)
         return make_result(
             x=self.best_x,
             fun=self.best,
@@ -299,11 +352,17 @@ class HostRun:
             restore=restore,
             tactics=self.optimizer.names,
             value_precision=self._value_precision(),
+            confidence=self.confidence,
         )
+
+    @property
+    def confidence(self) -> float:
+        """The probability that no better basin is unseen; 0 where values are known to be noisy."""
+        return 0.0 if any(self._noisy) else self.census.confidence
 
     def _value_precision(self) -> float | None:
         """The unit of the last digit of values, where they are all that is read and a basin was finished."""
-        known = [float(self._state(i).board.value_precision) for i in range(self.particles)]
+        known = [float(self.state(i).board.value_precision) for i in range(self.particles)]
         return max(known) if self.values_only and max(known) >= 0 else None
 
     def _settle(self) -> None:
@@ -389,6 +448,13 @@ def _writes(modes: np.ndarray, causes: np.ndarray) -> np.ndarray:
 def _waits(inner: State) -> Info:
     """The info of a value that completed no reading: nothing moved."""
     return Info(inner.active, inner.phase, 0, (0.0,) * len(LEDGER_TERMS), False)
+
+
+def whole(name: str, value: Any) -> int:
+    """A count of at least 1, which may be written as 1e2; `name` is the argument's."""
+    if not _is_number(value) or not 1 <= value < 2**63 or value != int(value):
+        raise ValueError(f"`{name}` must be a whole number of at least 1; got {value!r}.")
+    return int(value)
 
 
 def _is_number(x: Any) -> bool:

@@ -44,6 +44,9 @@ def host_scalar(value: Any, name: str) -> float:
     """The answer of a host objective as a Python float; NaN and infinities pass."""
     if isinstance(value, float):  # np.float64 is one too
         return float(value)
+    if isinstance(value, tuple) and len(value) == 2:
+        hint = "a function that returns (value, gradient) needs `jac=True` (in a shell, --jac)"
+        raise ValueError(f"`{name}` must return a real scalar; got a pair, {_short(value)}: {hint}.")
     array = _real_array(value, name, "a real scalar", np.asarray)
     if array.size != 1:
         raise ValueError(f"`{name}` must return a real scalar; got shape {array.shape}: {_short(value)}.")

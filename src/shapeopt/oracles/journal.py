@@ -8,6 +8,9 @@ Points, values and gradients are little-endian numbers in base64, so that they c
 same header is answered from the file as far as it goes, at the very points that it asks at, and then goes on: it ends
 as if nothing had happened. A call whose intent has no answer was cut short and is made again; it is the only one.
 
+Where calls are under way at the same time, their lines come in any order after those of the first ones (`overlap`), and
+all calls that were cut short are made again.
+
 What a file says is data and nothing else: a line has a form, a length that the header's dimension bounds, and a place
 in the order of calls, or the file is refused. Only a last line without its end, which a crash leaves, is dropped.
 """
@@ -134,6 +137,53 @@ class Journal:
         if self._open is None and self._number > 0:
             self._write(_line(kind, b"%d" % self._number))
             self._open = Kept(kind)
+
+    def overlap(self, budget: int) -> None:
+        """From now on calls may be under way at the same time: read what the file has of them, in whatever order."""
+        self._asked: dict[int, bytes] = {}
+        self._ended: dict[int, Kept] = {}
+        while not self.live:
+            place = self._file.tell()
+            raw = self._file.readline(self._longest + 1)
+            if not raw.endswith(b"\n") and len(raw) <= self._longest:
+                self._go_on_from(place)
+                return
+            kind, payload = _parts(raw)
+            found = None if payload is None else CALL.fullmatch(payload)
+            number = 0 if found is None else int(found[1])
+            fits = self._number < number <= budget and number not in self._ended and kind in (ASK, *OUTCOMES)
+            if found is None or not fits or (kind == ASK) == (number in self._asked):
+                raise self._error(f"is damaged at byte {place}")
+            self._note(kind, number, found[2], place)
+
+    def _note(self, kind: str, number: int, text: bytes | None, place: int) -> None:
+        try:
+            numbers = b"" if text is None else base64.b64decode(text, validate=True)
+        except binascii.Error as error:
+            raise self._error(f"is damaged at byte {place}") from error
+        if kind == ASK:
+            self._asked[number] = numbers
+        else:
+            self._ended[number] = self._kept(kind, numbers)
+
+    def begin_one(self, number: int, x: np.ndarray) -> Kept | None:
+        """`begin` of a call that may overlap with others."""
+        point = self._bytes(x)
+        if number not in self._asked:
+            self._write(_line(ASK, b"%d %s" % (number, base64.b64encode(point))))
+        elif self._asked[number] != point:
+            raise self._error(f"call {number} was made at another point than this run asks at")
+        return self._ended.get(number)
+
+    def keep_one(self, number: int, kept: Kept) -> Kept:
+        """`keep`, or `forgo` where it brought no numbers, of a call that may overlap with others."""
+        if kept.kind not in WITH_NUMBERS:
+            self._write(_line(kept.kind, b"%d" % number))
+            return kept
+        numbers = np.array(kept.value, "<f8").tobytes()
+        numbers += b"" if kept.gradient is None else self._bytes(kept.gradient)
+        self._write(_line(kept.kind, b"%d %s" % (number, base64.b64encode(numbers))))
+        return self._kept(kept.kind, numbers)
 
     def finish(self) -> None:
         """The run has made its last call; so nothing may follow it in the file."""

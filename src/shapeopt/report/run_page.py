@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MINIMA_SHOWN = 60
 READINGS_SHOWN = 5000  # of a longer run, every n-th is drawn
 COORDINATES_SHOWN = 200  # of a minimum
+DIGITS = 17  # with which a double comes back as it was
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ def write_run_report(
         "settings": _settings(result, subject),
         "versions": subject.versions,
         "minima": data["minima"],
+        "best": _copied(result["x"]),
         "hidden": max(len(result["minima"]) - MINIMA_SHOWN, 0),
         "message": result["message"],
         "about_view": data["view"]["about"],
@@ -81,6 +83,8 @@ def run_data(result: Mapping[str, Any], subject: Subject, rivals: bool = True) -
     places = np.array([_flat(one["x"]) for one in minima]).reshape(len(minima), subject.x0.size)
     view = make_view(Frame.of(subject.lower, subject.upper, subject.x0), _points(trace, subject)[kept], places)
     known = float("nan") if subject.task is None else float(subject.task.minimum)
+    shown = _view(view, trace, kept, places, subject)
+    stages = result.get("stages", ()) if shown["grid"] is not None else ()  # there is nothing to draw them on
     return {
         "title": subject.title,
         "calls": np.asarray(trace["calls"])[kept].tolist(),
@@ -90,9 +94,9 @@ def run_data(result: Mapping[str, Any], subject: Subject, rivals: bool = True) -
         "minimum": numbers(known),
         "particles": subject.particles,
         "rivals": _rivals(subject) if rivals else [],
-        "view": _view(view, trace, kept, places, subject),
+        "view": shown,
         "segments": _segments(result["events"], np.asarray(trace["calls"]), kept, subject.particles),
-        "stages": [_stage(view, stage) for stage in result.get("stages", ())],
+        "stages": [_stage(view, stage) for stage in stages],
         "energy": _energy(result.get("energy", {}), kept, rows),
         "minima": _minima(minima, places, view),
         "scene": make_scene(subject.task, places) if len(places) else None,
@@ -166,6 +170,8 @@ def _segments(
                 "after": int(calls[begun[particle] - particles]) if begun[particle] >= particles else 0,
                 "call": int(event["call"]),
                 "mode": event["mode"],
+                "tactic": event.get("tactic", event["mode"]),
+                "phase": event.get("phase", ""),
                 "cause": event["cause"],
                 "value": numbers(event["value"]),
                 "best": numbers(event["best"]),
@@ -210,10 +216,10 @@ def _minima(minima: Sequence[Mapping[str, Any]], places: np.ndarray, view: View)
     apart = np.linalg.norm(places - places[0], axis=1)
     return [
         {
-            "fun": numbers(float(one["fun"]), 8),
+            "fun": numbers(float(one["fun"]), DIGITS),
             "visits": int(one["visits"]),
             "distance": numbers(float(apart[i]), 4),
-            "x": numbers(places[i][:COORDINATES_SHOWN], 8),
+            "x": numbers(places[i][:COORDINATES_SHOWN], DIGITS),
             "size": places.shape[1],
             "at": numbers(shown[i], 5),
         }
@@ -221,26 +227,40 @@ def _minima(minima: Sequence[Mapping[str, Any]], places: np.ndarray, view: View)
     ]
 
 
+def _left(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The events that left a basin, as the summary in a terminal counts them."""
+    return [event for event in events if event["mode"] != "escape" and event["cause"] != "budget"]
+
+
 def _causes(events: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
-    """(cause, times, what it means) of the events that ended a stage in a basin, the most frequent first."""
-    counts = Counter(event["cause"] for event in events if event["mode"] != "escape" or event["cause"] == "budget")
+    """(cause, times, what it means) of the events that left a basin, the most frequent first."""
+    counts = Counter(event["cause"] for event in _left(events))
     return [(cause, times, CAUSES.get(cause, "")) for cause, times in counts.most_common()]
+
+
+def _copied(x: Any) -> str:
+    """A point as Python reads it back, to the last digit."""
+    leaves = [np.asarray(leaf, float) for leaf in flatten(x)[0]]
+    return repr(leaves[0].tolist() if len(leaves) == 1 else [leaf.tolist() for leaf in leaves])
 
 
 def _facts(result: Mapping[str, Any], subject: Subject) -> list[tuple[str, str, str]]:
     """(label, figure, remark) of the cards at the top."""
     known = float("nan") if subject.task is None else float(subject.task.minimum)
     gap = f"{result['fun'] - known:.3g} above the known minimum" if np.isfinite(known) else "the lowest value read"
-    left = [event for event in result["events"] if event["mode"] != "escape" and event["cause"] != "budget"]
+    left = _left(result["events"])
     best = np.asarray(result["trace"]["best"], float)
     improved = np.flatnonzero(best < np.concatenate([[np.inf], best[:-1]]))
     last = int(np.asarray(result["trace"]["calls"])[improved[-1]]) if len(improved) else 0
-    return [
-        ("best value", f"{result['fun']:.6g}", gap),
+    facts = [
+        ("best value", f"{result['fun']:.10g}", gap),
         ("calls", f"{result['nfev']:,}", f"the last improvement at call {last:,}"),
         ("distinct minima", f"{len(result['minima'])}", "basins whose bottoms are known"),
         ("basins left", f"{len(left)}", _most(left)),
     ]
+    if result.get("confidence"):
+        facts.insert(2, ("confidence", f"{result['confidence']:.0%}", "that no better basin is unseen"))
+    return facts
 
 
 def _most(left: Sequence[Mapping[str, Any]]) -> str:

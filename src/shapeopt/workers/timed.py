@@ -1,5 +1,6 @@
 """A function of the user's in a process of its own, so that a call that takes too long can be ended."""
 
+import math
 import multiprocessing
 import os
 import signal
@@ -14,6 +15,10 @@ from .orphans import begin_worker
 
 START_SECONDS = 120.0  # for a worker to import what the function needs
 GRACE = 1.0  # seconds for one that is dying to be dead
+
+
+class ProcessDied(RuntimeError):
+    """A process ended in the middle of a call."""
 
 
 class ValueAndGradient:
@@ -31,7 +36,7 @@ class TimedFunction:
 
     Programs that `fun` started end with it. The next call begins with a fresh process, whose start is not part of the
     limit. An exception of `fun` is raised here too, of the same type where it can travel; a process that dies raises a
-    RuntimeError. The process is spawned, so `fun` must be something that another process can import.
+    `ProcessDied`. The process is spawned, so `fun` must be something that another process can import.
     """
 
     def __init__(self, fun: Callable[[Any], Any], seconds: float) -> None:
@@ -46,21 +51,21 @@ class TimedFunction:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._end()
+        self.end()
 
     def __call__(self, x: Any) -> Any:
         connection = self._connection or self._start()
         try:
             connection.send(x)
-            if not connection.poll(self.seconds):
+            if not connection.poll(None if math.isinf(self.seconds) else self.seconds):
                 raise TimeoutError(f"The objective took longer than `call_timeout` = {self.seconds:g} s.")
             answered, outcome = connection.recv()
         except (EOFError, ConnectionError) as error:
             self._process.join(GRACE)  # so that its own exit code is seen
-            code = self._end()
-            raise RuntimeError(f"The process of the objective died in this call, with exit code {code}.") from error
+            code = self.end()
+            raise ProcessDied(f"The process of the objective died in this call, with exit code {code}.") from error
         except BaseException:  # too late, or Ctrl-C: what it would answer is not waited for
-            self._end()
+            self.end()
             raise
         if answered:
             return outcome
@@ -81,10 +86,10 @@ class TimedFunction:
             theirs.close()
         self._process, self._connection = process, ours
         if not _is_ready(ours):
-            raise self._not_importable(f"its process ended with exit code {self._end()} before the first call")
+            raise self._not_importable(f"its process ended with exit code {self.end()} before the first call")
         return ours
 
-    def _end(self) -> int | None:
+    def end(self) -> int | None:
         """End the process, with all that it started; its exit code."""
         process, connection = self._process, self._connection
         self._process = self._connection = None

@@ -202,21 +202,25 @@ function moveLandscape() {
 
 // ---------------------------------------------------------------- timeline
 
+const TACTICS = [...new Set(D.segments.map((stage) => stage.tactic))];
+const stageName = (stage) => [stage.tactic, stage.phase].filter(Boolean).join(", ");
+byId("timeline").style.height = `${130 + 26 * (TACTICS.length + new Set(D.segments.filter((one) => one.mode !== "escape" || one.cause === "budget").map((one) => one.cause)).size)}px`;
+
 charts.timeline = () => {
   const data = [];
-  for (const mode of MODES) {
-    const mine = [...D.segments.keys()].filter((k) => D.segments[k].mode === mode);
-    if (!mine.length) continue;
+  for (const tactic of TACTICS) {
+    const mine = [...D.segments.keys()].filter((k) => D.segments[k].tactic === tactic);
     data.push({
-      type: "bar", orientation: "h", name: mode, showlegend: false,
+      type: "bar", orientation: "h", name: plain(tactic), showlegend: false,
       base: mine.map((k) => D.segments[k].after),
       x: mine.map((k) => Math.max(D.segments[k].call - D.segments[k].after, 0.5)),
-      y: mine.map(() => mode),
+      y: mine.map(() => plain(tactic)),
       customdata: mine,
       text: mine.map((k) => `calls ${D.segments[k].after + 1} to ${D.segments[k].call}<br>ended: ${plain(D.segments[k].cause)}`),
       textposition: "none",
-      hovertemplate: "%{text}<extra>" + mode + "</extra>",
-      marker: { color: colour(mode), opacity: mine.map((k) => (lit(k) ? 1 : 0.35)) },
+      hovertext: mine.map((k) => plain(stageName(D.segments[k]))),
+      hovertemplate: "%{hovertext}<br>%{text}<extra></extra>",
+      marker: { color: mine.map((k) => colour(D.segments[k].mode)), opacity: mine.map((k) => (lit(k) ? 1 : 0.35)) },
     });
   }
   const causes = [...new Set(D.segments.filter(counts).map((stage) => stage.cause))];
@@ -235,8 +239,7 @@ charts.timeline = () => {
       },
     });
   }
-  const used = MODES.filter((mode) => D.segments.some((stage) => stage.mode === mode));
-  const order = [...causes.map((cause) => "↳ " + plain(cause)).reverse(), ...used];
+  const order = [...causes.map((cause) => "↳ " + plain(cause)).reverse(), ...TACTICS.map(plain).reverse()];
   const y = axis({ categoryorder: "array", categoryarray: order, type: "category", fixedrange: true });
   const x = axis({ title: { text: "calls" }, rangemode: "tozero" });
   return { data, layout: layout({ barmode: "overlay", bargap: 0.35, xaxis: x, yaxis: y, shapes: cursor() }) };
@@ -258,7 +261,7 @@ function chooseSegment(k) {
   pressCauses();
   const reason = document.querySelector(`[data-cause="${CSS.escape(stage.cause)}"]`)?.closest("div").querySelector("dd").textContent ?? "";
   byId("told").textContent =
-    `Calls ${stage.after + 1} to ${stage.call}: ${stage.mode}. It ended at ${short(stage.value)} (best so far ` +
+    `Calls ${stage.after + 1} to ${stage.call}: ${stageName(stage)}. It ended at ${short(stage.value)} (best so far ` +
     `${short(stage.best)}), cause: ${stage.cause}. ${counts(stage) ? reason : ""}`;
   const shaped = D.stages.findIndex((one) => one.call === stage.after);
   if (shaped >= 0) chooseStage(shaped);
@@ -460,10 +463,10 @@ function chooseMinimum(k) {
     row.setAttribute("aria-pressed", String(Number(row.dataset.minimum) === k));
   }
   byId("minimum-told").textContent =
-    `Minimum ${k + 1}: value ${short(one.fun, 8)}, ${one.visits === 1 ? "visited once" : `visited ${one.visits} times`}, ` +
+    `Minimum ${k + 1}: value ${short(one.fun, 12)}, ${one.visits === 1 ? "visited once" : `visited ${one.visits} times`}, ` +
     `${k === 0 ? "the best of all" : `${short(one.distance, 4)} from the best`}.`;
   const more = one.size > one.x.length ? `, ... (${one.size} numbers)` : "";
-  byId("coordinates").textContent = `x = [${one.x.map((v) => short(v, 8)).join(", ")}${more}]`;
+  byId("coordinates").textContent = `x = [${one.x.map((v) => short(v, 17)).join(", ")}${more}]`;
   moveLandscape();
   if (D.scene) draw("scene");
 }
@@ -517,6 +520,16 @@ drawAll();
 if (D.stages.length) chooseStage(0);
 setRow(rows - 1);
 
+byId("copy").addEventListener("click", async (event) => {
+  const button = event.currentTarget;
+  getSelection().selectAllChildren(byId("best"));
+  try {
+    await navigator.clipboard.writeText(byId("best").textContent);
+    button.textContent = button.dataset.done;
+  } catch {
+    button.textContent = document.execCommand("copy") ? button.dataset.done : button.dataset.failed;
+  }
+});
 byId("slider").addEventListener("input", (event) => later(Number(event.target.value)));
 byId("play").addEventListener("click", play);
 byId("stage")?.addEventListener("input", (event) => chooseStage(Number(event.target.value)));
