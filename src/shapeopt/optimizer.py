@@ -281,7 +281,8 @@ class Optimizer:
         (active, horizon, board, memories), moved, first = self._host_rounds(ops, cause, stage, state, plant, spent)
         info = Info(state.active, state.phase, first, ledger, state.line.cut)
         phase, age = self.tactics[active].phase(ops, memories[active]), 0 if first else age
-        return State(*moved[:2], active, phase, age, horizon, spent, board, tuple(memories), moved[2], finite, info)
+        q, p, line = moved
+        return State(q, p, active, phase, age, horizon, spent, board, tuple(memories), line, finite, info)
 
     def _host_rounds(
         self, ops: Any, cause: int, stage: tuple[int, float, Board, list[Any]], state: State, plant: Plant, spent: Any

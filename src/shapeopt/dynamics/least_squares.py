@@ -26,7 +26,7 @@ Departs from the paper: it has no sums of squares; there M is diagonal.
 
 from typing import Any, NamedTuple
 
-from .dense import Way, dense_way
+from .dense import Room, Way, dense_way
 
 CLOSE = 0.05  # of the radius: a step that ends as near to it is on it
 NEWTON = 30  # steps for the multiplier
@@ -109,20 +109,20 @@ def secant(ops: Any, S: Any, s: Any, y: Any, wanted: Any) -> Any:
     return t * S + cross + cross.T - (ops.dot(u, s) / sy**2 * y)[:, None] * y
 
 
-def damped_way(ops: Any, model: Squares, g: Any, low: Any, high: Any, held: Any, radius: Any) -> tuple[Way, Any]:
-    """The model's step v, of a length |E v| of at most the radius, and the same bent: v + a / 2. `low`, `high` and
-    `held` are as `dense_way` has them."""
-    E, within = model.E, lambda s: ops.xp.minimum(ops.xp.maximum(s, low), high)
-    g_E, sides = g / E, (low * E, high * E)
+def damped_way(ops: Any, model: Squares, g: Any, room: Room, radius: Any) -> tuple[Way, Any]:
+    """The model's step v, of a length |E v| of at most the radius (the way's), and the same bent: v + a / 2."""
+    E = model.E
+    g_E, scaled = g / E, Room(room.low * E, room.high * E, room.held, 0.0)
     w, V = spectrum(ops, model)
     A = (V / shifted(ops, w, g_E @ V, radius)) @ V.T
-    step = dense_way(ops, A, g_E, *sides, held, radius)
-    v = within((step.s if step.slope < 0 else _down(ops, model, g_E, *sides, held, radius)) / E)
+    step = dense_way(ops, A, g_E, scaled, radius)
+    v = room.clipped(ops, (step.s if step.slope < 0 else _down(ops, model, g_E, scaled, radius)) / E)
     Bv = (model.R @ v) @ model.R
-    way = Way(v, Bv + model.S @ v if model.full else Bv, ops.dot(g, v))
+    way = Way(v, ops.dot(v, Bv + model.S @ v if model.full else Bv), ops.dot(g, v), ops.norm(E * v))
     a = -(A @ (model.bend(ops, v) / E)) / E
-    bent = within(v + 0.5 * a)
-    sound = not held.any() and ops.norm(E * a) <= MOST_BENT * ops.norm(E * v) and ops.dot(g, bent) < 0
+    bent = room.clipped(ops, v + 0.5 * a)
+    free = room.held is None or not room.held.any()
+    sound = free and ops.norm(E * a) <= MOST_BENT * ops.norm(E * v) and ops.dot(g, bent) < 0
     return way, bent if sound else v
 
 
@@ -158,9 +158,9 @@ def shifted(ops: Any, w: Any, a: Any, radius: Any) -> Any:
     return above(mu)
 
 
-def _down(ops: Any, model: Squares, g: Any, low: Any, high: Any, held: Any, radius: Any) -> Any:
+def _down(ops: Any, model: Squares, g: Any, room: Room, radius: Any) -> Any:
     """Down the force on free coordinates, to the bottom of the model or the radius; all in units E."""
-    xp, free = ops.xp, ops.where(held, 0.0, g)
+    free = room.free(ops, g)
     bent, square = ops.norm(model.R @ (free / model.E)) ** 2, ops.dot(free, free)
     length = ops.min(ops.over(square, bent), radius / ops.max(ops.sqrt(square), SMALLEST))
-    return xp.minimum(xp.maximum(-length * free, low), high)
+    return room.clipped(ops, -length * free)

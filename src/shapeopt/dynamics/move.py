@@ -81,7 +81,7 @@ class Stepped(NamedTuple):
 
     q: Any
     p: Any
-    line: Line
+    line: Any
 
 
 def no_line(ops: Any, dtype: Any) -> Line:

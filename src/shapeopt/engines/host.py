@@ -285,7 +285,7 @@ class HostRun:
         for i, value in enumerate(values.tolist()):
             self.saw(points[i], value if math.isfinite(value) else math.inf, spent + i + 1)
             tactic, phase, cause = codes[i]
-            self._count(i % self.particles, value, (tactic, phase, cause, (), False))
+            self._count(i % self.particles, value, Info(tactic, phase, cause, (), False))
             self._rows.append(Row(value, self.best, self.calls, tactic, phase, cause, tuple(ledgers[i]), False))
         self.gradients += len(values)
         if self.keeps_points:

@@ -23,8 +23,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, is_noisy, resolution
+from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, resolution
+from ..core.box import REACH
 from ..core.codes import Cause, Mode
+from ..dynamics.dense import Room
 from ..dynamics.least_squares import SMALLEST, Squares, damped_way
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, eps_of, goes_on
@@ -109,8 +111,7 @@ class GaussNewton(AbstractTactic):
         memory = memory._replace(age=memory.age + 1)
         if plant.finite:
             return self._read(ops, memory, board, plant), goes_on(ops)
-        now, length = memory.now, ops.norm(memory.now.inverse.E * memory.way.s)
-        now = now._replace(radius=max(self.shrinking * length, SMALLEST))
+        now = memory.now._replace(radius=max(self.shrinking * memory.length, SMALLEST))
         return memory._replace(now=now, accepted=False, rejections=memory.rejections + 1), goes_on(ops)
 
     def _read(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> RefineMemory:
@@ -151,32 +152,31 @@ class GaussNewton(AbstractTactic):
         now = memory.now
         if now.inverse is None:
             return memory, step(Move(board.base)), goes_on(ops)
-        low, high = board.lower - now.q, board.upper - now.q
-        held = self.leaving._held(ops, board, now)
-        way, bent = damped_way(ops, now.inverse, now.g, low, high, held, now.radius)
+        slack = 64.0 * REACH * eps_of(now.q.dtype)  # a placement is exact to round-off only
+        room = Room.around(ops, now.q, now.g, board.lower, board.upper, slack)
+        way, bent = damped_way(ops, now.inverse, now.g, room, now.radius)
         unseen = resolution(eps_of(now.q.dtype), now.f)
         predicted = self.leaving._predicted(ops, way)
-        memory = memory._replace(way=way, predicted=predicted)
+        memory = memory._replace(length=way.length, predicted=predicted)
         made = step(Move(now.q + bent, not memory.accepted, way=bent))
-        cause = self._verdict(ops, memory, board, unseen)
+        cause = self._verdict(ops, memory, board, unseen, way.s)
         return self.leaving._kept(ops, memory, board, cause, unseen), made, cause
 
-    def _verdict(self, ops: Any, memory: RefineMemory, board: Board, unseen: Any) -> int:
+    def _verdict(self, ops: Any, memory: RefineMemory, board: Board, unseen: Any, s: Any) -> int:
         now, leaving = memory.now, self.leaving
         if not now.f < INF:
             return int(Cause.NONFINITE)
         nothing = memory.predicted <= unseen
         enough = self.tolerance * max(board.spread, memory.gained)
-        length = ops.norm(now.inverse.E * memory.way.s)
         gain = max(memory.predicted, memory.fell)
-        little = memory.age > 0 and length < 0.9 * now.radius and gain <= enough
+        little = memory.age > 0 and memory.length < 0.9 * now.radius and gain <= enough
         if memory.accepted and (nothing or little):
             return int(Cause.CONVERGED)
         drowned = memory.rejections >= leaving.tries and memory.mismatch > leaving.suspicious and board.noise_std != 0
-        short = not abs(memory.way.s).max() > self.shortest
+        short = not abs(s).max() > self.shortest
         if memory.age > self.crawl_share * board.readings and gain <= self.crawl * (memory.start - now.f):
             return int(Cause.STALL)
-        if short or is_noisy(ops, board) or (not memory.accepted and (nothing or drowned)):
+        if short or board.noisy or (not memory.accepted and (nothing or drowned)):
             return int(Cause.STALL)
         if board.escapes > 0 and now.f + unseen >= board.base_f and memory.same >= 2:
             return int(Cause.REVISIT)
