@@ -14,6 +14,7 @@ from .core.fingerprint import describe, digest, environment
 from .core.problem import read_problem
 from .core.result import Result
 from .engines.host import HostRun
+from .family import FamilyPolicy
 from .objective import host_oracle, vectorised_rows
 from .optimizer import Policy
 from .oracles import HostOracle, Journal, JournalError, Rows, TraceablePair, fetch_round, refers_to_jax
@@ -33,7 +34,7 @@ def minimize(
     budget: int = 500,
     jac: bool | str | Callable[..., Any] | None = None,
     noise: float | None = None,
-    policy: str | Policy = "universal",
+    policy: str | os.PathLike[str] | Policy | FamilyPolicy = "universal",
     num_starts: int = 1,
     batched: bool = False,
     port_allowance: float | None = None,
@@ -58,7 +59,8 @@ def minimize(
         jac: None (autodiff if `fun` computes with JAX, else value-only), True, a callable that returns the gradient, or
             "2-point", "3-point" or "cs": finite differences as SciPy names them, each value a call.
         noise: standard deviation of the gradient's noise; None lets the readings tell.
-        policy: a name, or a `shapeopt.Policy`: a tuple of tactics and a planner.
+        policy: a name; a `shapeopt.Policy`: a tuple of tactics and a planner; or the path of a family's policy that
+            `shapeopt train` made, where `fun` may have an attribute `descriptor` (or `shapeopt.load_family`'s).
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0. From 64
             on, those of an objective that computes with JAX are compiled into one program, unless a callback or a
             journal wants every call.
@@ -101,7 +103,7 @@ def minimize(
     folder = None if report is None else _report_folder(report)
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
     kept = stages or folder is not None
-    found = find_policy(policy)
+    found = find_policy(policy, problem, fun)
     run = HostRun(found, problem, budget, int(seed), num_starts, port_allowance, noise, stages=kept)
     run.judges_gradients = (jac is True or callable(jac)) and not noise
     rows = vectorised_rows(fun, jac, problem.layout, call_timeout) if batched else []
