@@ -11,19 +11,37 @@ if TYPE_CHECKING:
     from .adapters.hopping import basinhopping
     from .adapters.scipy import scipy_method
     from .asktell import Shape
+    from .family import FamilyPolicy, load_family
     from .minimizer import minimize
     from .optimizer import Policy
+    from .training import Instance, train_family
 
 __version__ = "0.1.0"
-__all__ = ["Command", "Policy", "Shape", "__version__", "basinhopping", "minimize", "scipy_method"]
+__all__ = [
+    "Command",
+    "FamilyPolicy",
+    "Instance",
+    "Policy",
+    "Shape",
+    "__version__",
+    "basinhopping",
+    "load_family",
+    "minimize",
+    "scipy_method",
+    "train_family",
+]
 
 _HOMES = {
     "Command": ".adapters.command",
+    "FamilyPolicy": ".family",
+    "Instance": ".training",
     "Policy": ".optimizer",
     "Shape": ".asktell",
     "basinhopping": ".adapters.hopping",
+    "load_family": ".family",
     "minimize": ".minimizer",
     "scipy_method": ".adapters.scipy",
+    "train_family": ".training",
 }
 _MODULES = ("nevergrad", "optax", "optuna", "paper", "torch")  # but for the paper's, each needs the package of its name
 

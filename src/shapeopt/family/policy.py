@@ -1,7 +1,7 @@
 """A family's policy: what its training found, made into tactics for one problem of it.
 
-All numbers are in the user's coordinates, so that they fit whatever bounds a problem of the family has; the policy for a
-problem has them in the internal ones. On disk it is a safetensors file and a card (core/policy_files.py).
+All numbers are in the user's coordinates, so that they fit whatever bounds a problem of the family has; the policy for
+a problem has them in the internal ones. On disk it is a safetensors file and a card (core/policy_files.py).
 """
 
 import os

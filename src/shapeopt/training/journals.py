@@ -38,7 +38,9 @@ def facts_of_journals(folder: Path) -> Facts:
         values=None,
         best=np.array([values[i] for (_, values, _), i in zip(runs, best, strict=True)]),
         start=np.array([values[np.isfinite(values)][0] for _, values, _ in runs]),
-        hessians=[None if g is None else secant_hessian(x, g, i, scale) for (x, _, g), i in zip(runs, best, strict=True)],
+        hessians=[
+            None if g is None else secant_hessian(x, g, i, scale) for (x, _, g), i in zip(runs, best, strict=True)
+        ],
         descriptors=None,
         ratios=[[] for _ in runs],
     )

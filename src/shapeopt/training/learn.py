@@ -102,7 +102,7 @@ def _kernel_width(facts: Facts) -> np.ndarray:
 
 
 def _scores(facts: Facts, candidates: np.ndarray, shape: np.ndarray | None) -> np.ndarray:
-    """(n, candidates): log10 of the gap at a candidate as a share of the start's, at most 0; NaN for an instance's own."""
+    """(n, candidates): log10 of the gap at a candidate as a share of the start's, at most 0; NaN: an instance's own."""
     n = len(facts.x)
     if facts.values is None:
         B = np.diag(1.0 / facts.scale**2) if shape is None else np.linalg.inv(shape)
@@ -119,7 +119,8 @@ def _scores(facts: Facts, candidates: np.ndarray, shape: np.ndarray | None) -> n
 
 def greedy(scores: np.ndarray, most: int = MOST_PLACES) -> list[int]:
     """Columns in the order in which they lower the mean over rows of the least score so far; NaN: does not count."""
-    least, chosen = np.zeros(len(scores)), []
+    chosen: list[int] = []
+    least = np.zeros(len(scores))
     for _ in range(min(most, scores.shape[1])):
         lowered = np.fmin(least[:, None], scores)
         means = lowered.mean(axis=0)

@@ -111,7 +111,8 @@ class RunStore:
     """Runs on disk, a line each, so that a training that was stopped goes on; without a file they are kept here."""
 
     def __init__(self, path: Path | None) -> None:
-        self.path, self.runs = path, {}  # type: ignore[var-annotated]
+        self.path = path
+        self.runs: dict[str, Run] = {}
         if path is not None and path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
                 try:

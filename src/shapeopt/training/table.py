@@ -1,4 +1,4 @@
-"""Before and after: calls to a target on instances that training never saw, untrained and trained, from the same starts.
+"""Before and after: calls to a target on instances that training never saw, from the same starts.
 
 A target is a gap of 1e-1 ... of the start's, above the lowest value that any run found on the instance. A run that did
 not get there counts as one call more than the budget, which favours the slower of two policies.
@@ -46,7 +46,11 @@ def calls_to(runs: Sequence[Run], lowest: np.ndarray, share: float, budget: int)
 def compare(before: Sequence[Run], after: Sequence[Run], budget: int, lowest: np.ndarray | None = None) -> list[Row]:
     """The table of two policies on the same instances."""
     lowest = floors(before, after) if lowest is None else lowest
-    return [_row(share, *(calls_to(runs, lowest, share, budget) for runs in (before, after)), budget) for share in TARGETS]
+    rows = []
+    for share in TARGETS:
+        was, now = (calls_to(runs, lowest, share, budget) for runs in (before, after))
+        rows.append(_row(share, was, now, budget))
+    return rows
 
 
 def _row(share: float, before: np.ndarray, after: np.ndarray, budget: int) -> Row:
@@ -71,7 +75,7 @@ def as_plain(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def lines(rows: Sequence[Row], count: int) -> list[str]:
     """The table as text."""
-    head = f"{'gap left':>9}  {'calls before':>12}  {'after':>7}  {'ratio':>5}  {'95 % interval':>14}  solved before, after"
+    head = " gap left  calls before    after  ratio   95 % interval  solved before, after"
     body = [
         f"{row.target:9.0e}  {row.before:12.1f}  {row.after:7.1f}  {row.ratio:5.2f}  "
         f"[{row.low:5.2f}, {row.high:5.2f}]  {row.solved_before:6.0%}, {row.solved_after:.0%}"

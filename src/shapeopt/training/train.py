@@ -2,7 +2,7 @@
 
     1  the untrained optimizer runs on every training instance, with `effort` times the budget
     2  each instance is descended again from its neighbour's best place (by descriptor, along a minimum spanning tree;
-       without descriptors from the best place of the first round's list), and what is found there takes the place of its
+       without descriptors from the place that suits the others best), and what is found there takes the place of its
        own where it is as good, so that of several equivalent minima the same one is remembered everywhere
     3  places, metric, regression and prior are learned (learn.py)
     4  the planner's settings (places in the opening; which of the learned parts; tactics that do not pay) are chosen on
@@ -27,7 +27,7 @@ from .jobs import Job, Jobs, Progress
 from .learn import Facts, learn
 from .planner import choose
 from .run import Run, RunStore, hessian_at, values_at
-from .table import Row, area, as_plain, compare, floors, lines
+from .table import Row, area, as_plain, calls_to, compare, floors, lines
 
 AS_GOOD = 1e-3  # share of the start's gap within which another minimum takes the place of the lowest
 
@@ -41,6 +41,19 @@ class Trained:
     after: list[Run]
     rows: list[Row]
     budget: int
+
+    def calls(self, share: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
+        """Calls to a share of the start's gap on the held-out problems, before and after; budget + 1: never."""
+        lowest = floors(self.before, self.after)
+        was, now = (calls_to(runs, lowest, share, self.budget) for runs in (self.before, self.after))
+        return was, now
+
+    def draw(self, path: str | Path, share: float = 1e-3) -> None:
+        """Draw these calls into a file; needs the extra `report`."""
+        from ..plots.calls import draw_calls
+        from ..plots.style import save
+
+        save(draw_calls(*self.calls(share), self.budget, share), Path(path))
 
     def __str__(self) -> str:
         return "\n".join(lines(self.rows, len(self.before))) if self.rows else "no problems were held out"
@@ -91,11 +104,13 @@ def train_family(
     began, folder = time.perf_counter(), None if out is None else Path(out)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
+    before: list[Run] = []
+    after: list[Run] = []
     if is_folder(family):
         from .journals import facts_of_journals
 
         facts = facts_of_journals(Path(family))
-        policy, before, after = learn(facts), [], []
+        policy = learn(facts)
         about: dict[str, Any] = {"family": "journals", "instances": len(facts.x)}
     else:
         source = _source(family, bounds, jac, instances, held_out, seed)
