@@ -54,7 +54,12 @@ def measure(name: str, trained: Trained | None = None) -> tuple[dict[str, Any], 
 def entry(before: list[Run], after: list[Run], budget: int, trained: Trained) -> dict[str, Any]:
     lowest = floors(before, after)
     policy = trained.policy
-    about = {"opening": policy.opening, "without": list(policy.without), "metric": policy.shape is not None}
+    about = {
+        "opening": policy.opening,
+        "late": list(policy.late),
+        "calm": policy.calm,
+        "metric": policy.shape is not None,
+    }
     about |= {"regression": policy.regression is not None, "prior": policy.prior, "budget": budget}
     areas = {"area_before": area(before, lowest, budget), "area_after": area(after, lowest, budget)}
     return {"rows": as_plain(compare(before, after, budget))} | areas | about

@@ -162,14 +162,16 @@ def _waves(b: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _spectrum_peaks(t: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """Frequency, height and width of the largest peak of the spectrum below and above a frequency of 3.75."""
+    """Height, mean frequency and width of the largest peak of the spectrum below and above a frequency of 3.75."""
     w = np.linspace(0.5, 8, 151)
     power = np.abs(np.exp(-1j * w[:, None] * t) @ data) / t.size
     found = []
     for low, high in ((0.5, 3.75), (3.75, 8.0)):
         inside = (w >= low) & (w < high)
         top = int(np.argmax(power * inside))
-        found += [w[top], power[top], float((power[inside] > 0.7 * power[top]).sum())]
+        share = power**2 * inside * (np.abs(w - w[top]) < 0.8)
+        middle = float((share * w).sum() / share.sum())
+        found += [power[top], middle, float((share * (w - middle) ** 2).sum() / share.sum()) ** 0.5]
     return np.array(found)
 
 

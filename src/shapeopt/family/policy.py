@@ -15,6 +15,7 @@ from ..core.box import REACH, Box
 from ..core.policy_files import PolicyFileError, load_card, policy_files, read_arrays, write_arrays
 from ..core.problem import Problem
 from ..optimizer import TACTICS, Policy
+from ..planner import FamilyOrder
 from ..tactics import AbstractTactic, Interpolate, Recall, Refine
 from .regression import Regression
 
@@ -36,7 +37,8 @@ class FamilyPolicy:
         reach_given: (d,), the typical distance from that one.
         opening: how many places are read before the first descent.
         prior: mean and scale of log R of descents (tactics/refine.py); or None.
-        without: names of tactics that did not pay.
+        late: names of tactics that did not pay, and wait while the memory is believed.
+        calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
         descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.
     """
 
@@ -48,7 +50,8 @@ class FamilyPolicy:
     reach_given: np.ndarray | None = None
     opening: int = 1
     prior: tuple[float, float] | None = None
-    without: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
+    calm: float = float("inf")
     descriptor: Any = None
     card: Mapping[str, Any] = field(default_factory=dict)
 
@@ -77,17 +80,19 @@ class FamilyPolicy:
             reach = self.reach if self.reach_given is None else self.reach_given
         scale = np.where(box.scale > 0, box.scale, 1.0)
         inside = np.clip(box.inward(places), -REACH, REACH)
-        recall = Recall(_plain(inside), tuple((self.width / scale).tolist()), min(self.opening, len(places)))
+        width, opening = tuple((self.width / scale).tolist()), min(self.opening, len(places))
+        recall = Recall(_plain(inside), width, opening, self.calm)
         radius = max(LEAST_RADIUS, float(np.sqrt(np.mean((reach / scale) ** 2))))
-        base = Policy((recall, *(self._fitted(tactic, scale, radius) for tactic in TACTICS)))
-        return base.without(*self.without)
+        late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name in self.late)
+        tactics = (recall, *(self._fitted(tactic, scale, radius) for tactic in TACTICS))
+        return Policy(tactics, FamilyOrder(late=late))
 
     def _fitted(self, tactic: AbstractTactic, scale: np.ndarray, radius: float) -> AbstractTactic:
         if isinstance(tactic, Interpolate):
             return replace(tactic, first_radius=min(tactic.first_radius, 2.0 * radius))
         if not isinstance(tactic, Refine):
             return tactic
-        tactic = replace(tactic, first_radius=min(tactic.first_radius, radius))
+        tactic = replace(tactic, opening_radius=radius)
         if self.prior is not None:
             tactic = replace(tactic, prior_mean=self.prior[0], prior_scale=self.prior[1])
         if self.shape is None:
@@ -106,7 +111,8 @@ class FamilyPolicy:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the policy at the stem `path`: the arrays, and the card beside them."""
-        settings = {"opening": self.opening, "prior": self.prior, "without": list(self.without)}
+        settings = {"opening": self.opening, "prior": self.prior, "late": list(self.late)}
+        settings |= {"calm": self.calm if np.isfinite(self.calm) else None}
         write_arrays(path, self.kind, settings, self.arrays, self.card)
 
 
@@ -176,7 +182,8 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
         arrays.get("reach_given"),
         int(settings["opening"]),
         None if prior is None else (float(prior[0]), float(prior[1])),
-        tuple(str(name) for name in settings["without"]),
+        tuple(str(name) for name in settings["late"]),
+        float("inf") if settings.get("calm") is None else float(settings["calm"]),
         card=card["about"],
     )
 

@@ -297,13 +297,13 @@ def read_calls(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray, np
     Raises:
         JournalError: it is no journal, or damaged before its last line.
     """
-    place = Path(path)
-    fields = _fields(place.open("rb").read(MAX_HEADER))
+    content = Path(path).read_bytes()
+    fields = _fields(content[:MAX_HEADER])
     if fields is None or fields.get("format") != FORMAT or not isinstance(fields.get("dimension"), int):
         raise JournalError(f"`journal` {os.fspath(path)!r} is no journal of this version of shapeopt.")
     dtype, d, asked = np.dtype(str(fields.get("dtype"))).newbyteorder("<"), int(fields["dimension"]), b""
     points, values, slopes = [], [], []
-    for raw in place.read_bytes().splitlines(keepends=True)[1:]:
+    for raw in content.splitlines(keepends=True)[1:]:
         kind, payload = _parts(raw)
         found = None if payload is None else CALL.fullmatch(payload)
         if found is None:

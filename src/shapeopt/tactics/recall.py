@@ -4,9 +4,11 @@
     later     after a basin, one more place: the next of the list, then draws from the kernel density around all of
               them, q_bar = place + width z, z ~ N(0, I)
 
-The memory must pay within the run. An opening that is not lower than x0 is a failure, and so is a later place whose
-basin is not lower than the base; a success makes up for two failures. Where failures are too many, it bids no more: a
-run on another family is then an untrained one, less the readings made here.
+The memory must pay within the run. It is dropped at once if the opening is not lower than x0, or if the force there is
+not as small against that at x0 as it was in the family (`calm`). A later place whose basin is not lower than the base
+is a failure, and a success makes up for two; where failures are too many, the memory is dropped, too. While it is
+believed it bids, if only less than any other tactic; when it is dropped it bids no more, which the family's planner
+looks at (planner/family.py). A run on another family is then an untrained one, less the readings made here.
 
 Departs from the paper: its subgoal is a network's, made from the memory of the run itself.
 """
@@ -25,6 +27,7 @@ from .hop import reflect
 
 INF = float("inf")
 OPENING, LATER = range(2)
+BELIEVED = 0.5  # bid of a memory that has nothing to read now: below a hop's, which is always there
 Places = tuple[tuple[float, ...], ...]
 
 
@@ -51,6 +54,7 @@ class Recall(AbstractTactic):
     places: Places = ()
     width: tuple[float, ...] = ()  # of the kernel, by coordinate
     opening: int = 1  # places that are read before the first descent
+    calm: float = INF  # largest force after the opening, as a share of that at x0, with which the memory is believed
     patience: int = 2  # failures after which it bids no more; a success makes up for two
 
     name: ClassVar[str] = "recall"
@@ -77,8 +81,9 @@ class Recall(AbstractTactic):
     def offer(self, ops: Any, memory: RecallMemory, board: Board) -> Offer:
         opens = (memory.read == 0) & (board.escapes == 0)
         failures, successes = self._judged(ops, memory, board)
-        later = board.scored & (memory.read > 0) & (failures < self.patience + 2 * successes)
-        return bid(ops, opens | later, ops.pick(opens, 9.5, 3.0), cost=ops.pick(opens, float(self.opening), 1.0))
+        believed = failures < self.patience + 2 * successes
+        amount = ops.pick(opens, 9.5, ops.pick(board.scored & (memory.read > 0), 3.0, BELIEVED))
+        return bid(ops, opens | believed, amount, cost=ops.pick(opens, float(self.opening), 1.0))
 
     def _judged(self, ops: Any, memory: RecallMemory, board: Board) -> tuple[Any, Any]:
         """(failures, successes) with the last later place, of which the basin after it tells."""
@@ -121,13 +126,14 @@ class Recall(AbstractTactic):
         q, f, g = ops.pick(lowest, (plant.q, plant.f, plant.g), (memory.q, memory.f, memory.g))
         read = memory.read + 1
         over = (memory.phase == LATER) | (read >= self.opening)
-        worse = (memory.phase == OPENING) & over & ops.no(f < board.base_f)
+        strange = ops.no(f < board.base_f) | (ops.norm(g) > self.calm * ops.norm(board.base_g))
+        dropped = (memory.phase == OPENING) & over & strange
         memory = memory._replace(
             q=q,
             f=f,
             g=g,
             read=read,
-            failures=memory.failures + ops.pick(worse, ops.whole(1), ops.whole(0)),
+            failures=memory.failures + ops.pick(dropped, ops.whole(self.patience), ops.whole(0)),
             target=self._rows(ops, q.dtype)[ops.pick(read < len(self.places), read, 0)],
         )
         return memory, ends(ops, over, Cause.DONE)

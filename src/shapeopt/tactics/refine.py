@@ -121,6 +121,7 @@ class Refine(AbstractTactic):
     reserve: float = 0.1  # share of the run that may be kept to resume the best basin
     dense: int = 200  # dimensions up to which the model is a matrix
     pairs: int = 24  # of the limited-memory model beyond
+    opening_radius: float = INF  # the same in a run's first basin, where a family's memory has placed it: the smaller
     shape: tuple[tuple[float, ...], ...] | None = None  # inverse Hessian of a family's basins, of any scale
 
     name: ClassVar[str] = "refine"
@@ -196,17 +197,18 @@ class Refine(AbstractTactic):
             origin=ops.pick(begun, memory.origin, known.q),
         )
         enters = board.fresh | ops.no(known.f < INF)
-        return ops.cond(enters, lambda: self._entered(ops, memory, at, board.fresh), lambda: resumed)
+        return ops.cond(enters, lambda: self._entered(ops, memory, at, board), lambda: resumed)
 
-    def _entered(self, ops: Any, memory: RefineMemory, plant: Plant, here: Any) -> RefineMemory:
-        """A new basin, with a first step of the radius; `here`: whether the plant stands at its start."""
+    def _entered(self, ops: Any, memory: RefineMemory, plant: Plant, board: Board) -> RefineMemory:
+        """A new basin, with a first step of the radius; where `board.fresh` the plant stands at its start."""
         q, f, g = plant.q, plant.f, plant.g
-        radius = ops.real(self.first_radius * q.shape[0] ** 0.5, q.dtype)
+        first = ops.pick(board.escapes > 0, self.first_radius, min(self.first_radius, self.opening_radius))
+        radius = ops.real(first * q.shape[0] ** 0.5, q.dtype)
         steepest = ops.max(ops.norm(g), 1e-300 if q.dtype.itemsize == 8 else 1e-36)
         gamma = radius / steepest
         return memory._replace(
             now=Descent(q, f, g, memory.now.inverse.opened(ops, g, gamma, radius), gamma, radius),
-            accepted=ops.flag(here),
+            accepted=ops.flag(board.fresh),
             rejections=ops.whole(0),
             fell=ops.real(INF, q.dtype),
             gained=ops.real(0.0, q.dtype),

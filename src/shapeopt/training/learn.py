@@ -26,6 +26,7 @@ SMALLEST = 1e-7  # share of the start's gap below which places are equally good
 MOST_PLACES = 12
 FLATTEST = 1e-8  # smallest eigenvalue of a Hessian, as a share of its largest
 MEAN_DEVIATION = 1.386  # of a logistic distribution, in its scale
+LEAST_PRIOR = (0.0, 0.7)  # a run on something else must not give up its basins at once
 FEWEST_RATIOS = 10  # descents without which the shipped prior is kept
 
 
@@ -155,4 +156,5 @@ def prior_of(facts: Facts) -> tuple[float, float] | None:
     if len(ratios) < FEWEST_RATIOS:
         return None
     mean = float(np.median(ratios))
-    return mean, max(0.3, float(np.mean(np.abs(ratios - mean))) / MEAN_DEVIATION)
+    scale = float(np.mean(np.abs(ratios - mean))) / MEAN_DEVIATION
+    return max(mean, LEAST_PRIOR[0]), max(scale, LEAST_PRIOR[1])

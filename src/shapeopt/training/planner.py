@@ -1,4 +1,4 @@
-"""Choose the planner's settings of a family: how many places open a run, which learned parts and tactics pay.
+"""Choose the planner's settings of a family: how many places open a run, which learned parts pay, which tactics wait.
 
 One change at a time is tried on instances that were left out of what was learned (four folds), and kept if the mean of
 log calls to gaps of 1e-1, 1e-2 and 1e-3 of the start's falls by at least 1 %.
@@ -31,8 +31,8 @@ def choose(jobs: Jobs, facts: Facts, seen: Iterable[str], budget: int, label: st
 
 
 def _with(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-    if "without" in change:
-        change = {"without": (*settings.get("without", ()), *change["without"])}
+    if "late" in change:
+        change = {"late": (*settings.get("late", ()), *change["late"])}
     return settings | change
 
 
@@ -46,7 +46,7 @@ def _changes(facts: Facts, seen: set[str]) -> Iterator[dict[str, Any]]:
     yield {"prior": None}
     for name in OPTIONAL:
         if name in seen:
-            yield {"without": (name,)}
+            yield {"late": (name,)}
 
 
 def _score(jobs: Jobs, facts: Facts, settings: dict[str, Any], budget: int, label: str) -> float:

@@ -78,6 +78,14 @@ def values_at(instance: Instance, points: np.ndarray) -> np.ndarray:
     return np.array([_reading(instance, x)[0] for x in points])
 
 
+def calm_at(instance: Instance, place: np.ndarray, seed: int) -> float:
+    """Size of the force at a place as a share of that at the start, by widths of coordinates; NaN without forces."""
+    problem = instance.problem(seed)
+    width = problem.upper - problem.lower
+    here, start = (np.linalg.norm(_reading(instance, x)[1] * width) for x in (place, problem.x0))
+    return float(here / start) if start > 0 else np.nan
+
+
 def hessian_at(instance: Instance, x: np.ndarray) -> np.ndarray | None:
     """The Hessian at a place inside the bounds, by differences of gradients; None where there are none."""
     if instance.jac is None:

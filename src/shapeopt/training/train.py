@@ -22,13 +22,16 @@ import numpy as np
 
 from ..core.fingerprint import describe, versions
 from ..family import FamilyPolicy
+from ..family.regression import fit_regression
 from .instance import Source, class_source, is_folder, list_source
 from .jobs import Job, Jobs, Progress
 from .learn import Facts, learn
 from .planner import choose
-from .run import Run, RunStore, hessian_at, values_at
+from .run import Run, RunStore, calm_at, hessian_at, values_at
 from .table import Row, area, as_plain, calls_to, compare, floors, lines
 
+FEWEST_SHARES = 5  # of forces, without which any is believed
+SLACK = 1.3
 AS_GOOD = 1e-3  # share of the start's gap within which another minimum takes the place of the lowest
 
 
@@ -170,6 +173,7 @@ class _Training:
         seen = {name for run in first for name in run.tactics}
         settings = choose(self.jobs, facts, seen, budget, f"{self.label}/choose")
         policy = learn(facts, **settings)
+        policy = replace(policy, calm=self._calm(facts, policy))
         held = [self.source.training + i for i in range(self.source.held_out)]
         before = self._runs("held out, untrained", "universal", held, budget)
         digest = describe(policy)
@@ -199,6 +203,21 @@ class _Training:
             descriptors=rows,
             ratios=[run.ratios for run in first],
         )
+
+    def _calm(self, facts: Facts, policy: FamilyPolicy) -> float:
+        """The force to expect at the first place, as a share of that at x0: little more than in most instances, each
+        judged by a place that it had no part in."""
+        places = np.repeat(policy.places[:1], len(facts.x), axis=0)
+        if policy.regression is not None and facts.descriptors is not None:
+            places = fit_regression(facts.descriptors, facts.x)[1]
+        shares = []
+        for number, place in zip(self.numbers, places, strict=True):
+            if not np.array_equal(place, facts.x[number]):
+                shares.append(calm_at(self.jobs.instance(number), np.clip(place, *self._sides(number)), number))
+        usual = np.array(shares)[np.isfinite(shares)]
+        if len(usual) < FEWEST_SHARES:
+            return np.inf
+        return SLACK * float(np.quantile(usual, 0.9))
 
     def _again(self, facts: Facts) -> list[Run]:
         """Runs from the neighbours' places; a child's comes after its parent's."""
