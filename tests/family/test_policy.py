@@ -97,7 +97,9 @@ def test_a_descriptor_moves_the_first_place_and_an_objective_may_carry_it():
         policy.policy_for(box),
     )
     assert carried == told
-    assert len(tactic(carried, Recall).places) == len(tactic(neither, Recall).places) + 1
+    expected = policy.regression.predict([0.5, -1.0]) / 10.0
+    np.testing.assert_allclose(tactic(carried, Recall).places, [expected])
+    np.testing.assert_allclose(tactic(neither, Recall).places, policy.places / 10.0)
     with pytest.raises(ValueError, match="descriptor"):
         policy.given([1.0]).policy_for(box)
 

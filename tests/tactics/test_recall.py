@@ -5,6 +5,7 @@ import pytest
 from optimizer_runs import run_on_device, run_on_host, wells
 
 from shapeopt.optimizer import TACTICS, Policy
+from shapeopt.planner import FamilyOrder
 from shapeopt.tactics import Recall
 
 X0 = np.array([4.0, -3.0])
@@ -37,10 +38,29 @@ def test_of_several_places_the_lowest_is_descended_from():
 
 
 def test_a_memory_that_does_not_pay_is_dropped():
-    """All places lie far up the bowl of the first basin: after two failures nothing more is asked of them."""
+    """All places lie far up the bowl of the first basin: after four failures nothing more is asked of them."""
     places = [(5.0, 5.0), (5.0, 4.0), (4.0, 5.0), (5.0, 3.0), (-5.0, 5.0)]
-    run = run_on_host(bowl, X0, 200, policy=with_memory(*places))
-    assert 1 <= run.tactics.count("recall") <= 2
+    lower = run_on_host(bowl, np.array([5.0, -5.0]), 200, policy=with_memory((1.0, 1.0), *places))
+    assert 4 <= lower.tactics.count("recall") <= 5
+    higher = run_on_host(bowl, X0, 200, policy=with_memory(*places))
+    assert higher.tactics.count("recall") == 1
+
+
+def test_a_place_where_the_force_is_unusually_large_is_not_believed():
+    """The place is lower than x0, but not as calm as the family's are; the waiting tactics come back with it."""
+    recall = Recall(((2.0, 2.0),), (0.1, 0.1), calm=0.1)
+    late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name == "hop")
+    run = run_on_host(bowl, X0, 60, policy=Policy((recall, *TACTICS), FamilyOrder(late=late)))
+    assert run.tactics.count("recall") == 1 and "hop" in run.tactics
+
+
+def test_tactics_that_are_late_wait_while_the_memory_is_believed():
+    recall = Recall(((2.0, 2.0),), (0.1, 0.1))
+    late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name == "separable sum")
+    plain = run_on_host(wells, X0, 60)
+    run = run_on_host(wells, X0, 60, policy=Policy((recall, *TACTICS), FamilyOrder(late=late)))
+    first = lambda tactics: tactics.index("separable sum") if "separable sum" in tactics else 60  # noqa: E731
+    assert first(plain.tactics) < first(run.tactics)
 
 
 def test_places_that_lead_lower_are_asked_for_again():

@@ -74,14 +74,14 @@ class FamilyPolicy:
             raise ValueError("`policy` is a family's, which needs `bounds` on both sides of every coordinate.")
         box = Box.around(problem.lower.astype(float), problem.upper.astype(float))
         descriptor = getattr(fun, "descriptor", None) if self.descriptor is None else self.descriptor
-        places, reach = self.places, self.reach
-        if self.regression is not None and descriptor is not None:
-            places = np.concatenate([self.regression.predict(descriptor)[None, :], places])
-            reach = self.reach if self.reach_given is None else self.reach_given
+        places, reach, width, centres = self.places, self.reach, self.width, len(self.places)
+        if self.regression is not None and self.reach_given is not None and descriptor is not None:
+            places = np.concatenate([self.regression.predict(descriptor)[None, :], places[: self.opening - 1]])
+            reach, width, centres = self.reach_given, self.reach_given, 1
         scale = np.where(box.scale > 0, box.scale, 1.0)
         inside = np.clip(box.inward(places), -REACH, REACH)
-        width, opening = tuple((self.width / scale).tolist()), min(self.opening, len(places))
-        recall = Recall(_plain(inside), width, opening, self.calm)
+        opening = min(self.opening, len(places))
+        recall = Recall(_plain(inside), tuple((width / scale).tolist()), opening, centres, self.calm)
         radius = max(LEAST_RADIUS, float(np.sqrt(np.mean((reach / scale) ** 2))))
         late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name in self.late)
         tactics = (recall, *(self._fitted(tactic, scale, radius) for tactic in TACTICS))

@@ -1,8 +1,8 @@
 """Read places where runs on other problems of a family found their best basins (eq. dp_subgoal).
 
     opening   after x0, the first `opening` places, one reading each; the lowest of them and x0 is descended from
-    later     after a basin, one more place: the next of the list, then draws from the kernel density around all of
-              them, q_bar = place + width z, z ~ N(0, I)
+    later     after a basin, one more place: the next of the list, then draws from the kernel density around the first
+              `centres` of them, q_bar = place + width z, z ~ N(0, I)
 
 The memory must pay within the run. It is dropped at once if the opening is not lower than x0, or if the force there is
 not as small against that at x0 as it was in the family (`calm`). A later place whose basin is not lower than the base
@@ -54,8 +54,9 @@ class Recall(AbstractTactic):
     places: Places = ()
     width: tuple[float, ...] = ()  # of the kernel, by coordinate
     opening: int = 1  # places that are read before the first descent
+    centres: int = 1  # places around which later ones are drawn
     calm: float = INF  # largest force after the opening, as a share of that at x0, with which the memory is believed
-    patience: int = 2  # failures after which it bids no more; a success makes up for two
+    patience: int = 4  # failures after which it bids no more; a success makes up for two
 
     name: ClassVar[str] = "recall"
     mode: ClassVar[Mode] = Mode.ESCAPE
@@ -66,8 +67,9 @@ class Recall(AbstractTactic):
         sizes = {len(place) for place in (*self.places, self.width)}
         if not self.places or len(sizes) > 1:
             raise ValueError(f"`places` and `width` must have the same coordinates; got {len(self.places)} of {sizes}.")
-        if not 1 <= self.opening <= len(self.places):
-            raise ValueError(f"`opening` must be from 1 to the {len(self.places)} places; got {self.opening}.")
+        for name, value in (("opening", self.opening), ("centres", self.centres)):
+            if not 1 <= value <= len(self.places):
+                raise ValueError(f"`{name}` must be from 1 to the {len(self.places)} places; got {value}.")
 
     def blank(self, ops: Any, spec: Spec) -> RecallMemory | None:
         if spec.dimension != len(self.width):
@@ -111,8 +113,8 @@ class Recall(AbstractTactic):
         """The next place of the list; after its end a draw from the density."""
         xp, (u, z), count = ops.xp, draws(), len(self.places)
         listed = memory.read < count
-        drawn = ops.whole(u[0] * count)
-        row = ops.pick(listed, memory.read, ops.pick(drawn < count, drawn, ops.whole(count - 1)))
+        drawn = ops.whole(u[0] * self.centres)
+        row = ops.pick(listed, memory.read, ops.pick(drawn < self.centres, drawn, ops.whole(self.centres - 1)))
         dtype = memory.target.dtype
         width = ops.pick(listed, 0.0, 1.0) * xp.asarray(np.array(self.width), dtype)
         lower, upper = searched(ops, board)
