@@ -5,14 +5,16 @@
     python benchmarks/learning.py --table              # the table of the record
 
 Training and held-out instances have different seeds, and for `gp` and `torsions` different data sets and molecules.
-Every policy starts from the same places. `wrong`: each policy on the held-out instances of the next family of the same
-dimension and kind of reading, against the untrained policy.
+Every policy starts from the same places. `wrong`: a policy on the held-out instances of another family of the same
+dimension and kind of reading, against the untrained policy. `corner`: `ripples` with all minima in a corner region. The
+policies of real families are kept in `weights/families`, with what was measured in their cards.
 """
 
 import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,9 @@ from shapeopt.training.table import area, as_plain, compare, floors
 
 RECORD = Path(__file__).parent / "records" / "learning.json"
 INSTANCES, HELD = 30, 30
-WRONG = (("ripples", "located"), ("located", "gp"), ("gp", "ripples"), ("ripples", "gp"))
+SHIPPED = Path(__file__).parents[1] / "weights" / "families"
+SAME = ("ripples", "located", "gp")  # five coordinates and gradients: each is a wrong family for the others
+WRONG = tuple((one, other) for one in SAME for other in SAME if one != other)
 CORNER = (4.2, -4.2, 4.2, 4.2, -4.2)
 
 
@@ -97,7 +101,10 @@ def table(record: dict[str, Any]) -> str:
             f"{row['low']:.2f} to {row['high']:.2f} | {one['area_before']:.3f} | {one['area_after']:.3f} |"
         )
     for one in record.get("wrong", ()):
-        lines.append(f"\n{one['trained_on']} on {one['run_on']}: area {one['before']:.3f} -> {one['after']:.3f}")
+        places = f"{one['trained_on']} on {one['run_on']}"
+        lines.append(f"\n{places}: area {one['before']:.3f} -> {one['after']:.3f}, ratio {one['ratio']:.2f}")
+    if "corner" in record:
+        lines.append("\n" + table({"families": {"ripples, minima in a corner": record["corner"]}}).splitlines()[-1])
     return "\n".join(lines)
 
 
@@ -123,6 +130,19 @@ def main() -> None:
     print(table(record))
     if not arguments.show:
         RECORD.write_text(json.dumps(record, indent=1, default=float) + "\n")
+        ship(record, policies)
+
+
+def ship(record: dict[str, Any], policies: dict[str, Trained]) -> None:
+    """Keep the policies of real families, each with a card."""
+    SHIPPED.mkdir(parents=True, exist_ok=True)
+    for name in set(REAL) & policies.keys():
+        policy, family = policies[name].policy, FAMILIES[name][0]
+        wrong_on = [one for one in record["wrong"] if one["trained_on"] == name]
+        measured = {"held_out": HELD, "measured": record["families"][name], "on_wrong_families": wrong_on}
+        about = {"family": f"benchmarks/learning_families.py: {type(family).__name__}", "data": type(family).__doc__}
+        card = dict(policy.card) | about | measured | {"command": "python benchmarks/learning.py"}
+        replace(policy, card=card).save(SHIPPED / name)
 
 
 if __name__ == "__main__":

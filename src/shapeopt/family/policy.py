@@ -37,7 +37,7 @@ class FamilyPolicy:
         reach_given: (d,), the typical distance from that one.
         opening: how many places are read before the first descent.
         prior: mean and scale of log R of descents (tactics/refine.py); or None.
-        late: names of tactics that did not pay, and wait while the memory is believed.
+        late: names of tactics that did not pay, and wait while the memory is believed, for `until` calls at the most.
         calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
         descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.
     """
@@ -51,6 +51,7 @@ class FamilyPolicy:
     opening: int = 1
     prior: tuple[float, float] | None = None
     late: tuple[str, ...] = ()
+    until: float = 15.0
     calm: float = float("inf")
     descriptor: Any = None
     card: Mapping[str, Any] = field(default_factory=dict)
@@ -85,7 +86,7 @@ class FamilyPolicy:
         radius = max(LEAST_RADIUS, float(np.sqrt(np.mean((reach / scale) ** 2))))
         late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name in self.late)
         tactics = (recall, *(self._fitted(tactic, scale, radius) for tactic in TACTICS))
-        return Policy(tactics, FamilyOrder(late=late))
+        return Policy(tactics, FamilyOrder(late=late, until=self.until))
 
     def _fitted(self, tactic: AbstractTactic, scale: np.ndarray, radius: float) -> AbstractTactic:
         if isinstance(tactic, Interpolate):
@@ -111,7 +112,7 @@ class FamilyPolicy:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the policy at the stem `path`: the arrays, and the card beside them."""
-        settings = {"opening": self.opening, "prior": self.prior, "late": list(self.late)}
+        settings = {"opening": self.opening, "prior": self.prior, "late": list(self.late), "until": self.until}
         settings |= {"calm": self.calm if np.isfinite(self.calm) else None}
         write_arrays(path, self.kind, settings, self.arrays, self.card)
 
@@ -183,6 +184,7 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
         int(settings["opening"]),
         None if prior is None else (float(prior[0]), float(prior[1])),
         tuple(str(name) for name in settings["late"]),
+        float(settings["until"]),
         float("inf") if settings.get("calm") is None else float(settings["calm"]),
         card=card["about"],
     )

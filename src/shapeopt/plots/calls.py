@@ -31,7 +31,7 @@ def draw_calls(before: Any, after: Any, budget: int, share: float = 1e-3) -> Fig
         right.plot(ends, [0.5 * end for end in ends], color="#BBBBBB", lw=0.6, ls=(0, (3, 2)))
         right.plot(before, after, "o", ms=2.5, color=COLOURS[0], alpha=0.7, mew=0)
         right.set(xscale="log", yscale="log", xlim=ends, ylim=ends, xlabel="calls, untrained", ylabel="calls, trained")
-        right.set_title(f"to {share:g} of the start's gap; dashed: half", fontsize=6)
+        right.set_title(f"gap {share:g}; dashed: half", fontsize=6)
         for axes in (left, right):
             tidy(axes)
         add_legend(figure, looks, list(looks), [])
