@@ -21,6 +21,7 @@ ORDER = (
     ("oracles", "tactics"),
     ("planner",),
     ("optimizer", "baselines", "peers"),
+    ("family",),
     ("values_only", "policies", "rollout"),
     ("engines",),
     ("bench", "objective"),
@@ -28,7 +29,7 @@ ORDER = (
     ("paper",),
     ("report",),
     ("minimizer", "asktell", "sums_of_squares"),
-    ("adapters", "solvers"),
+    ("adapters", "solvers", "training"),
     ("nevergrad", "optax", "optuna", "torch"),
     ("cli",),
 )

@@ -17,15 +17,17 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 """
 LIGHT = {
-    "core": "arrays attribute board box codes event_log extras fingerprint gradient_fit lazy problem reading result "
-    "tree",
+    "core": "arrays attribute board box codes event_log extras fingerprint gradient_fit lazy policy_files problem "
+    "reading result tree",
     "workers": "orphans timed",
     "ops": "host random",
     "dynamics": "inverse move",
     "memory": "basins",
-    "tactics": "base hop noise_check pair_fit pair_hops pair_model profiles refine sample separable_sum settle start "
-    "turned_axes",
+    "tactics": "base hop noise_check pair_fit pair_hops pair_model profiles recall refine sample separable_sum settle "
+    "start turned_axes",
     "planner": "order",
+    "family": "policy regression",
+    "training": "instance jobs journals learn planner run table train",
     "engines": "host",
     "oracles": "batched checks finite_differences flat host journal probes",
     "adapters": "command constraints flight hopping lagrangian nevergrad optuna scipy scipy_forms torch",
@@ -33,7 +35,7 @@ LIGHT = {
     "plots": "energy style",
     "terminal": "environment errors interrupt progress record",
     "paper.commands": "figures policy theory train train_progress",
-    "cli": "bench bench_tables completion demo listing minimize objective report summary",
+    "cli": "bench bench_tables completion demo listing minimize objective report summary train",
 }
 NEEDED = {"nevergrad": "nevergrad", "optuna": "optuna", "torch": "torch", "energy": "matplotlib", "style": "matplotlib"}
 
@@ -149,7 +151,7 @@ np.testing.assert_allclose(value, 4.25 + 0.25 + 0.25)
     ("words", "line"),
     [
         (["bench", "run", "paper", "--out", "runs"], "shapeopt bench"),
-        (["train", "out"], "shapeopt train"),
+        (["train", "out", "--preset", "paper-2"], "shapeopt train"),
         (["theory", "out"], "shapeopt theory"),
         (["demo"], "shapeopt demo"),
         (["list"], "shapeopt list"),

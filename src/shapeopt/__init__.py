@@ -11,33 +11,43 @@ if TYPE_CHECKING:
     from .adapters.hopping import basinhopping
     from .adapters.scipy import scipy_method
     from .asktell import Shape
+    from .family import FamilyPolicy, load_family
     from .minimizer import minimize
     from .optimizer import Policy
     from .sums_of_squares import least_squares
+    from .training import Instance, train_family
     from .workers.processes import Processes
 
 __version__ = "0.1.0"
 __all__ = [
     "Command",
+    "FamilyPolicy",
+    "Instance",
     "Policy",
     "Processes",
     "Shape",
     "__version__",
     "basinhopping",
     "least_squares",
+    "load_family",
     "minimize",
     "scipy_method",
+    "train_family",
 ]
 
 _HOMES = {
     "Command": ".adapters.command",
+    "FamilyPolicy": ".family",
+    "Instance": ".training",
     "Policy": ".optimizer",
     "Processes": ".workers.processes",
     "Shape": ".asktell",
     "basinhopping": ".adapters.hopping",
     "least_squares": ".sums_of_squares",
+    "load_family": ".family",
     "minimize": ".minimizer",
     "scipy_method": ".adapters.scipy",
+    "train_family": ".training",
 }
 _MODULES = ("nevergrad", "optax", "optuna", "paper", "torch")  # but for the paper's, each needs the package of its name
 

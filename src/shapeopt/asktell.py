@@ -13,6 +13,7 @@ from .core import Reading, Status
 from .core.problem import read_problem
 from .core.result import Result
 from .engines.host import HostRun, whole
+from .family import FamilyPolicy
 from .optimizer import Policy
 from .oracles import BudgetExhausted
 from .policies import find_policy
@@ -50,7 +51,7 @@ class Shape:
         *,
         bounds: Any = None,
         budget: int = 500,
-        policy: str | Policy = "universal",
+        policy: str | os.PathLike[str] | Policy | FamilyPolicy = "universal",
         noise: float | None = None,
         num_starts: int = 1,
         port_allowance: float | None = None,
@@ -68,7 +69,7 @@ class Shape:
             "gradients": gradients,
             "seed": seed,
         }
-        found = find_policy(policy)
+        found = find_policy(policy, problem)
         self._run = HostRun(found, problem, budget, seed, num_starts, port_allowance, noise, not gradients)
         self._gradients = gradients
         self._told: list[Told] = []

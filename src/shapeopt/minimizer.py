@@ -17,6 +17,7 @@ from .core.problem import read_problem
 from .core.result import Result
 from .core.stopping import Stopping, Watch
 from .engines.host import HostRun, whole
+from .family import FamilyPolicy
 from .objective import host_oracle, vectorised_rows
 from .optimizer import Policy
 from .oracles import HostOracle, Journal, JournalError, Rows, TraceablePair, Untraceable, fetch_round, refers_to_jax
@@ -39,7 +40,7 @@ def minimize(
     budget: int = 500,
     jac: bool | str | Callable[..., Any] | None = None,
     noise: float | None = None,
-    policy: str | Policy = "universal",
+    policy: str | os.PathLike[str] | Policy | FamilyPolicy = "universal",
     num_starts: int = 1,
     workers: int | Executor = 1,
     target: float | None = None,
@@ -68,7 +69,8 @@ def minimize(
         jac: None (autodiff if `fun` computes with JAX, else value-only), True, a callable that returns the gradient, or
             "2-point", "3-point" or "cs": finite differences as SciPy names them, each value a call.
         noise: standard deviation of the gradient's noise; None lets the readings tell.
-        policy: a name, or a `shapeopt.Policy`: a tuple of tactics and a planner.
+        policy: a name; a `shapeopt.Policy`: a tuple of tactics and a planner; or the path of a family's policy that
+            `shapeopt train` made, where `fun` may have an attribute `descriptor` (or `shapeopt.load_family`'s).
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0. From 64
             on, those of an objective that computes with JAX are compiled into one program, unless a callback or a
             journal wants every call.
@@ -124,7 +126,7 @@ def minimize(
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
     limits = Stopping(target, tol, confidence)
     kept = stages or folder is not None
-    found = find_policy(policy)
+    found = find_policy(policy, problem, fun)
     pool = Pool.of(workers, jac, batched, call_timeout)
     num_starts = whole("num_starts", num_starts)
     particles = num_starts if pool is None else max(num_starts, pool.width)

@@ -37,7 +37,7 @@ from .dynamics.move import Line, Move, Stepped, close, no_line, step
 from .memory.basins import SAME_BASIN, no_basins, write_basin
 from .ops import HOST
 from .ops.random import to_normal, uniform
-from .planner import FixedOrder
+from .planner import FamilyOrder, FixedOrder
 from .tactics import (
     AbstractTactic,
     Explore,
@@ -112,7 +112,7 @@ class Policy:
     """A tuple of tactics and a planner. An ablation is another tuple, and a tactic of your own is one more entry."""
 
     tactics: tuple[AbstractTactic, ...] = TACTICS
-    planner: FixedOrder = field(default_factory=FixedOrder)
+    planner: FixedOrder | FamilyOrder = field(default_factory=FixedOrder)
 
     def __post_init__(self) -> None:
         names = [tactic.name for tactic in self.tactics]

@@ -19,6 +19,7 @@ from .demo import Demo
 from .listing import List
 from .minimize import Minimize
 from .report import Report
+from .train import Train, is_papers
 
 __all__ = ["main"]
 
@@ -56,23 +57,24 @@ def _main(words: list[str]) -> int:
         print(f"shapeopt: error: no command is called {words[0]!r}{hint}", file=sys.stderr)
         return 2
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
-    command: Any = tyro.cli(_commands(), prog="shapeopt", description=DESCRIPTION, args=words, config=config)
+    command: Any = tyro.cli(_commands(words), prog="shapeopt", description=DESCRIPTION, args=words, config=config)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Unicode must not end a run
     return _run(command)
 
 
-def _commands() -> Any:
-    """All commands; the paper's have a room of their own."""
+def _commands(words: list[str]) -> Any:
+    """All commands; the paper's have a room of their own, and with the paper's options `train` is one of them."""
     from ..paper.commands.figures import Figures
     from ..paper.commands.theory import Theory
-    from ..paper.commands.train import Train
+    from ..paper.commands.train import Train as TrainPaper
 
+    train: Any = TrainPaper if is_papers(words) else Train
     return (
         Annotated[Minimize, tyro.conf.subcommand("minimize")]
         | Annotated[Demo, tyro.conf.subcommand("demo")]
-        | Annotated[Train, tyro.conf.subcommand("train")]
+        | Annotated[train, tyro.conf.subcommand("train")]
         | Annotated[Bench, tyro.conf.subcommand("bench")]
         | Annotated[Report, tyro.conf.subcommand("report")]
         | Annotated[Figures, tyro.conf.subcommand("figures")]

@@ -51,8 +51,8 @@ class Minimize:
     jac: bool = False
     """The function returns (value, gradient); the program prints both."""
     policy: str = "universal"
-    """universal, or a policy of the paper's kind for an objective that computes with JAX: the name or the path of one
-    that is stored (see `shapeopt list`)."""
+    """universal; the path of a family's policy that `shapeopt train` made; or a policy of the paper's kind for an
+    objective that computes with JAX: the name or the path of one that is stored (see `shapeopt list`)."""
     seed: int = 0
     """All randomness follows from it, a family's task and start too."""
     rotated: bool = False
@@ -324,9 +324,11 @@ class _Watch:
 
 
 def _is_shipped(policy: str) -> bool:
+    """Whether the product runs it: a shipped policy, or a family's."""
+    from ..family.policy import is_family_file
     from ..policies import POLICIES
 
-    return policy in POLICIES
+    return policy in POLICIES or is_family_file(policy)
 
 
 def _check_report(folder: Path) -> None:

@@ -13,6 +13,13 @@ and is used where it has predicted steps from changes of the force clearly bette
 H is positive definite by construction. A step -K g is made by a metric that is: M^-1 = s s^T / (-g.s) on it, and any
 positive multiple of the identity across the force.
 
+A shape learned from a family's basins may take the identity's place: A with A^-1 = B, both positive definite, of any
+scale. Its scale comes from the first pair, which also says whether it is used at all: by Cauchy and Schwarz
+
+    (s.y)^2 <= (y.A y)(s.B s),   with equality where y is a multiple of B s,
+
+and if that is not clearly sharper than the identity's bound (y.y)(s.s), the model begins with the identity.
+
 Departs from the paper: there M is diagonal.
 """
 
@@ -21,6 +28,14 @@ from typing import Any, NamedTuple
 PASSES = 6  # changes of the set of coordinates that are fixed on a side
 SOUND = 1e-8  # least |u.y| of an SR1 update, as a share of |u||y| (Nocedal and Wright, section 6.2)
 ERROR_FLOOR = 1e-9
+SHARPER = 0.7  # of the identity's bound, that a learned shape's must be below
+
+
+class LearnedShape(NamedTuple):
+    """An inverse Hessian of unknown scale, and its inverse."""
+
+    A: Any
+    B: Any
 
 
 class Dense(NamedTuple):
@@ -31,17 +46,26 @@ class Dense(NamedTuple):
     error_H: Any
     error_K: Any
     pairs: Any
+    shape: LearnedShape | None = None  # None: the identity
 
     @staticmethod
-    def blank(ops: Any, d: int, dtype: Any) -> "Dense":
+    def blank(ops: Any, d: int, dtype: Any, shape: LearnedShape | None = None) -> "Dense":
         zero = ops.real(0.0, dtype)
-        return Dense(ops.xp.zeros((d, d), dtype), ops.xp.zeros((d, d), dtype), zero, zero, ops.whole(0))
+        return Dense(ops.xp.zeros((d, d), dtype), ops.xp.zeros((d, d), dtype), zero, zero, ops.whole(0), shape)
+
+    def opened(self, ops: Any, g: Any, gamma: Any, radius: Any) -> "Dense":
+        """With no pairs: gamma I, or the learned shape with a first step -H g as long as the radius."""
+        if self.shape is None:
+            return self.reset(ops, gamma)
+        length = ops.norm(ops.times(self.shape.A, g))
+        H = (radius / ops.pick(length > 0, length, 1.0)) * self.shape.A
+        return self.reset(ops, gamma)._replace(H=H, K=H)
 
     def reset(self, ops: Any, gamma: Any) -> "Dense":
         """gamma I, with no pairs."""
         H = gamma * ops.xp.eye(self.H.shape[0], dtype=self.H.dtype)
         zero = ops.real(0.0, self.H.dtype)
-        return Dense(H, H, zero, zero, ops.whole(0))
+        return Dense(H, H, zero, zero, ops.whole(0), self.shape)
 
     def is_blank(self, ops: Any) -> Any:
         """Whether no pair was taken in yet."""
@@ -49,12 +73,12 @@ class Dense(NamedTuple):
 
     def stretched(self, ops: Any, factor: float) -> "Dense":
         """With all curvature divided by the factor."""
-        return Dense(factor * self.H, factor * self.K, self.error_H, self.error_K, self.pairs)
+        return Dense(factor * self.H, factor * self.K, self.error_H, self.error_K, self.pairs, self.shape)
 
     def add(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any, curvature: Any) -> "Dense":
         """With the pair (s, y), s.y > 0, whose first sets the scale; `curvature`: s.B s where H made the step."""
         first = self.pairs == 0
-        H, K = ops.cond(first, lambda: (self.reset(ops, sy / yy).H,) * 2, lambda: (self.H, self.K))
+        H, K = ops.cond(first, lambda: (self._begun(ops, s, y, sy, yy),) * 2, lambda: (self.H, self.K))
         Hy, Ky = ops.times(H, y), ops.times(K, y)
         yHy = ops.dot(y, Hy)
         error_H = _mixed(ops, self.error_H, 1.0 - yHy / sy)
@@ -68,7 +92,16 @@ class Dense(NamedTuple):
         uy = ops.dot(u, y)
         sound = uy * uy > SOUND**2 * ops.dot(u, u) * yy
         K = ops.cond(sound, lambda: K + (u / ops.pick(sound, uy, 1.0))[:, None] * u, lambda: K)
-        return Dense(H + (cross + cross.T), K, error_H, error_K, self.pairs + 1)
+        return Dense(H + (cross + cross.T), K, error_H, error_K, self.pairs + 1, self.shape)
+
+    def _begun(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any) -> Any:
+        """The model before the first pair, in that pair's scale."""
+        plain = self.reset(ops, sy / yy).H
+        if self.shape is None:
+            return plain
+        yAy, sBs = ops.dot(y, ops.times(self.shape.A, y)), ops.dot(s, ops.times(self.shape.B, s))
+        sharper = (yAy > 0) & (yAy * sBs < SHARPER * yy * ops.dot(s, s))
+        return ops.pick(sharper, sy / ops.pick(yAy > 0, yAy, 1.0) * self.shape.A, plain)
 
     def prefers_K(self, better: float, clearly: float) -> Any:
         """Whether K predicts well, and clearly better than H (both in logarithms)."""

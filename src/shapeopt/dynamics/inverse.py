@@ -33,6 +33,10 @@ class Limited(NamedTuple):
         """No pairs; W may stay, since without R_inverse it has no effect. `gamma` is handed to `solve`, not kept."""
         return Limited(self.W, ops.xp.zeros_like(self.R_inverse), self.YY, self.slot)
 
+    def opened(self, ops: Any, g: Any, gamma: Any, radius: Any) -> "Limited":
+        """No pairs, as a basin is entered."""
+        return self.reset(ops, gamma)
+
     def is_blank(self, ops: Any) -> Any:
         """Whether no pair was taken in yet."""
         return ops.no(self.R_inverse.any())

@@ -354,3 +354,34 @@ def _fields(raw: bytes) -> dict[str, Any] | None:
 def _short(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def read_calls(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """The answered calls of a journal: points (n, d), values (n,), and gradients (n, d) if every answer has one.
+
+    Raises:
+        JournalError: it is no journal, or damaged before its last line.
+    """
+    content = Path(path).read_bytes()
+    fields = _fields(content[:MAX_HEADER])
+    if fields is None or fields.get("format") != FORMAT or not isinstance(fields.get("dimension"), int):
+        raise JournalError(f"`journal` {os.fspath(path)!r} is no journal of this version of shapeopt.")
+    dtype, d, asked = np.dtype(str(fields.get("dtype"))).newbyteorder("<"), int(fields["dimension"]), b""
+    points, values, slopes = [], [], []
+    for raw in content.splitlines(keepends=True)[1:]:
+        kind, payload = _parts(raw)
+        found = None if payload is None else CALL.fullmatch(payload)
+        if found is None:
+            if raw.endswith(b"\n"):
+                raise JournalError(f"`journal` {os.fspath(path)!r} is damaged.")
+            break
+        numbers = b"" if found[2] is None else base64.b64decode(found[2], validate=True)
+        if kind == ASK and len(numbers) == d * dtype.itemsize:
+            asked = numbers
+        elif kind in WITH_NUMBERS and asked and len(numbers) in (8, 8 + d * dtype.itemsize):
+            points.append(np.frombuffer(asked, dtype).astype(float))
+            values.append(float(np.frombuffer(numbers, "<f8", count=1)[0]))
+            slopes.append(np.frombuffer(numbers, dtype, offset=8).astype(float) if len(numbers) > 8 else None)
+    whole = bool(slopes) and all(slope is not None for slope in slopes)
+    gradients = np.array([slope for slope in slopes if slope is not None]) if whole else None
+    return np.array(points).reshape(-1, d), np.array(values), gradients

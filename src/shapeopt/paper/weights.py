@@ -5,10 +5,7 @@ author wants to tell. Nothing on disk is trusted: the kind picks from a closed t
 is read, and names, shapes and dtypes must be those of the policy that the settings describe. Neither file names a file.
 """
 
-import hashlib
-import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -16,21 +13,12 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import equinox as eqx
 import jax
 import numpy as np
-import safetensors
-import safetensors.numpy
 
+from ..core.policy_files import MAX_WEIGHTS_BYTES, PolicyFileError, load_card, policy_files, read_arrays, write_arrays
 from .kinds import POLICY_KINDS
-
-FORMAT_VERSION = 1
-MAX_WEIGHTS_BYTES = 64 * 2**20
-MAX_CARD_BYTES = 2**20
 
 Kinds = Mapping[str, Callable[[dict[str, Any]], eqx.Module]]
 Policy = TypeVar("Policy", bound=eqx.Module)
-
-
-class PolicyFileError(ValueError):
-    """A policy's files are missing, damaged, or not what their card says; the message names the file."""
 
 
 class StorablePolicy(Protocol):
@@ -48,40 +36,8 @@ def save_policy(path: str | os.PathLike, policy: StorablePolicy, card: Mapping[s
     `card` holds free fields (JSON values), kept under "about". Each file is replaced atomically, the card last: a crash
     in between leaves a pair whose hash does not match, which `read_policy` refuses.
     """
-    weights_path, card_path = policy_files(path)
     leaves = {name: np.ascontiguousarray(leaf) for name, leaf in _named_arrays(policy)}
-    blob = safetensors.numpy.save(leaves)
-    full = {
-        "format": FORMAT_VERSION,
-        "kind": policy.kind,
-        "settings": policy.settings,
-        "sha256": hashlib.sha256(blob).hexdigest(),
-        "about": dict(card),
-    }
-    try:
-        text = json.dumps(full, indent=2, sort_keys=True, allow_nan=False) + "\n"
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"`card` must hold JSON values only; got {dict(card)!r} ({error}).") from error
-    _replace(weights_path, blob)
-    _replace(card_path, text.encode())
-
-
-def load_card(path: str | os.PathLike) -> dict[str, Any]:
-    """The card at the stem `path`, checked for form; says nothing of the weights."""
-    card_path = policy_files(path)[1]
-    raw = _read(card_path, MAX_CARD_BYTES)
-    try:
-        card = json.loads(raw.decode(), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise PolicyFileError(f"{card_path} is not valid JSON: {error}.") from error
-    if not isinstance(card, dict):
-        raise PolicyFileError(f"{card_path} must hold a JSON object; got {type(card).__name__}.")
-    if card.get("format") != FORMAT_VERSION:
-        raise PolicyFileError(f"{card_path} has format {card.get('format')!r}; this version reads {FORMAT_VERSION}.")
-    for field, kind in (("kind", str), ("settings", dict), ("sha256", str), ("about", dict)):
-        if not isinstance(card.get(field), kind):
-            raise PolicyFileError(f'{card_path} needs "{field}" as {kind.__name__}; got {card.get(field)!r}.')
-    return card
+    write_arrays(path, policy.kind, policy.settings, leaves, card)
 
 
 def read_policy(
@@ -91,14 +47,7 @@ def read_policy(
     weights_path, card_path = policy_files(path)
     card = load_card(path)
     skeleton = _skeleton(card, card_path, kinds)
-    blob = _read(weights_path, max_bytes)
-    digest = hashlib.sha256(blob).hexdigest()
-    if digest != card["sha256"]:
-        raise PolicyFileError(f"{weights_path} has SHA-256 {digest}, but {card_path.name} says {card['sha256']}.")
-    try:
-        stored = safetensors.numpy.load(blob)
-    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise PolicyFileError(f"{weights_path} is not a valid safetensors file: {error}.") from error
+    stored = read_arrays(path, card, max_bytes)
     _check_leaves(stored, dict(_named_arrays(skeleton)), weights_path)
     return jax.tree_util.tree_map_with_path(
         lambda where, leaf: jax.device_put(stored[_name(where)]) if _is_array(leaf) else leaf, skeleton
@@ -143,46 +92,3 @@ def _name(where: tuple) -> str:
 def _named_arrays(policy: Any) -> list[tuple[str, Any]]:
     leaves = jax.tree_util.tree_leaves_with_path(policy)
     return [(_name(where), leaf) for where, leaf in leaves if _is_array(leaf)]
-
-
-def policy_files(path: str | os.PathLike) -> tuple[Path, Path]:
-    """The weights file and the card of a stem."""
-    stem = Path(path)
-    if not stem.name:
-        raise ValueError(f"`path` must name a policy, not a folder; got {str(path)!r}.")
-    name = stem.name.removesuffix(".safetensors").removesuffix(".json")
-    return stem.with_name(name + ".safetensors"), stem.with_name(name + ".json")
-
-
-def _read(path: Path, limit: int) -> bytes:
-    """The whole file, which may have at most `limit` bytes; never reads more, whatever the file claims."""
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            raw = b"" if size > limit else file.read(limit + 1)
-    except FileNotFoundError as error:
-        raise PolicyFileError(f"{path} does not exist.") from error
-    except OSError as error:
-        raise PolicyFileError(f"{path} can't be read: {error.strerror}.") from error
-    if max(size, len(raw)) > limit:
-        raise PolicyFileError(f"{path} has {max(size, len(raw))} bytes; the limit is {limit}.")
-    return raw
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write to a temporary file in the same folder, then rename it over `path`."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp makes files private; weights are meant to be shared
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _refuse_constant(token: str) -> None:
-    raise ValueError(f"{token} is not JSON")

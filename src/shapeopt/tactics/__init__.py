@@ -7,6 +7,7 @@ from .hop import Hop
 from .interpolate import Interpolate
 from .noise_check import NoiseCheck
 from .pair_model import PairModel
+from .recall import Recall
 from .refine import Refine
 from .sample import Sample
 from .separable_sum import SeparableSum
@@ -22,6 +23,7 @@ __all__ = [
     "Interpolate",
     "NoiseCheck",
     "PairModel",
+    "Recall",
     "Refine",
     "Sample",
     "SeparableSum",

@@ -26,10 +26,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, resolution
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
-from ..dynamics.dense import Dense, Room, Way, dense_way, shortened
+from ..dynamics.dense import Dense, LearnedShape, Room, Way, dense_way, shortened
 from ..dynamics.inverse import Limited
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, eps_of, goes_on
@@ -119,6 +121,8 @@ class Refine(AbstractTactic):
     reserve: float = 0.1  # share of the run that may be kept to resume the best basin
     dense: int = 200  # dimensions up to which the model is a matrix
     pairs: int = 24  # of the limited-memory model beyond
+    opening_radius: float = INF  # the same in a run's first basin, where a family's memory has placed it: the smaller
+    shape: tuple[tuple[float, ...], ...] | None = None  # inverse Hessian of a family's basins, of any scale
 
     name: ClassVar[str] = "refine"
     mode: ClassVar[Mode] = Mode.REFINE
@@ -132,7 +136,9 @@ class Refine(AbstractTactic):
         zero, infinite = ops.real(0.0, dtype), ops.real(INF, dtype)
         no = ops.flag(False)
         inverse = lambda: (  # noqa: E731
-            Dense.blank(ops, d, dtype) if d <= self.dense else Limited.blank(ops, self.pairs, d, dtype)
+            Dense.blank(ops, d, dtype, self._shape(ops, dtype))
+            if d <= self.dense
+            else Limited.blank(ops, self.pairs, d, dtype)
         )
         descent = lambda: Descent(zeros(), infinite, zeros(), inverse(), zero, zero)  # noqa: E731
         return RefineMemory(
@@ -159,6 +165,12 @@ class Refine(AbstractTactic):
                 zero,
             ),
         )
+
+    def _shape(self, ops: Any, dtype: Any) -> LearnedShape | None:
+        if self.shape is None:
+            return None
+        A = np.array(self.shape, float)
+        return LearnedShape(ops.xp.asarray(A, dtype), ops.xp.asarray(np.linalg.inv(A), dtype))
 
     # ---------------------------------------------------------------------------------------------- stages
 
@@ -187,17 +199,18 @@ class Refine(AbstractTactic):
             origin=ops.pick(begun, memory.origin, known.q),
         )
         enters = board.fresh | ops.no(known.f < INF)
-        return ops.cond(enters, lambda: self._entered(ops, memory, at, board.fresh), lambda: resumed)
+        return ops.cond(enters, lambda: self._entered(ops, memory, at, board), lambda: resumed)
 
-    def _entered(self, ops: Any, memory: RefineMemory, plant: Plant, here: Any) -> RefineMemory:
-        """A new basin, with a first step of the radius; `here`: whether the plant stands at its start."""
+    def _entered(self, ops: Any, memory: RefineMemory, plant: Plant, board: Board) -> RefineMemory:
+        """A new basin, with a first step of the radius; where `board.fresh` the plant stands at its start."""
         q, f, g = plant.q, plant.f, plant.g
-        radius = ops.real(self.first_radius * q.shape[0] ** 0.5, q.dtype)
+        first = ops.pick(board.escapes > 0, self.first_radius, min(self.first_radius, self.opening_radius))
+        radius = ops.real(first * q.shape[0] ** 0.5, q.dtype)
         steepest = ops.max(ops.norm(g), 1e-300 if q.dtype.itemsize == 8 else 1e-36)
         gamma = radius / steepest
         return memory._replace(
-            now=Descent(q, f, g, memory.now.inverse.reset(ops, gamma), gamma, radius),
-            accepted=ops.flag(here),
+            now=Descent(q, f, g, memory.now.inverse.opened(ops, g, gamma, radius), gamma, radius),
+            accepted=ops.flag(board.fresh),
             rejections=ops.whole(0),
             fell=ops.real(INF, q.dtype),
             gained=ops.real(0.0, q.dtype),

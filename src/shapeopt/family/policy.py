@@ -1,0 +1,194 @@
+"""A family's policy: what its training found, made into tactics for one problem of it.
+
+All numbers are in the user's coordinates, so that they fit whatever bounds a problem of the family has; the policy for
+a problem has them in the internal ones. On disk it is a safetensors file and a card (core/policy_files.py).
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core.box import REACH, Box
+from ..core.policy_files import PolicyFileError, load_card, policy_files, read_arrays, write_arrays
+from ..core.problem import Problem
+from ..optimizer import TACTICS, Policy
+from ..planner import FamilyOrder
+from ..tactics import AbstractTactic, Interpolate, Recall, Refine
+from .regression import Regression
+
+LEAST_RADIUS = 0.03  # of a first step by root coordinate, where the box is 10 wide
+WIDEST = 1e6  # eigenvalues of the metric are kept within this ratio
+MOST_PLACES, MOST_DIMENSIONS = 1000, 10_000  # that a file may have
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyPolicy:
+    """What was learned of a family.
+
+    Arguments:
+        places: (k, d), where good basins were found, the most useful first.
+        width: (d,), of the kernel around each.
+        reach: (d,), typical distance from the first place to a problem's best basin.
+        shape: (d, d), an inverse Hessian of the family's basins, of any scale; or None.
+        regression: from a descriptor to the first place; or None.
+        reach_given: (d,), the typical distance from that one.
+        opening: how many places are read before the first descent.
+        prior: mean and scale of log R of descents (tactics/refine.py); or None.
+        late: names of tactics that did not pay, and wait while the memory is believed, for `until` calls at the most.
+        calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
+        descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.
+    """
+
+    places: np.ndarray
+    width: np.ndarray
+    reach: np.ndarray
+    shape: np.ndarray | None = None
+    regression: Regression | None = None
+    reach_given: np.ndarray | None = None
+    opening: int = 1
+    prior: tuple[float, float] | None = None
+    late: tuple[str, ...] = ()
+    until: float = 15.0
+    calm: float = float("inf")
+    descriptor: Any = None
+    card: Mapping[str, Any] = field(default_factory=dict)
+
+    kind: ClassVar[str] = "family"
+
+    def given(self, descriptor: Any) -> "FamilyPolicy":
+        """The policy for the problem with this descriptor."""
+        return replace(self, descriptor=descriptor)
+
+    def policy_for(self, problem: Problem, fun: Any = None) -> Policy:
+        """The tactics for a problem.
+
+        Raises:
+            ValueError: the problem has other coordinates, or none on a side.
+        """
+        d = self.places.shape[1]
+        if problem.x0.size != d:
+            raise ValueError(f"`policy` is of a family with {d} coordinates; the problem has {problem.x0.size}.")
+        if not (np.isfinite(problem.lower) & np.isfinite(problem.upper)).all():
+            raise ValueError("`policy` is a family's, which needs `bounds` on both sides of every coordinate.")
+        box = Box.around(problem.lower.astype(float), problem.upper.astype(float))
+        descriptor = getattr(fun, "descriptor", None) if self.descriptor is None else self.descriptor
+        places, reach, width, centres = self.places, self.reach, self.width, len(self.places)
+        if self.regression is not None and self.reach_given is not None and descriptor is not None:
+            places = np.concatenate([self.regression.predict(descriptor)[None, :], places[: self.opening - 1]])
+            reach, width, centres = self.reach_given, self.reach_given, 1
+        scale = np.where(box.scale > 0, box.scale, 1.0)
+        inside = np.clip(box.inward(places), -REACH, REACH)
+        opening = min(self.opening, len(places))
+        recall = Recall(_plain(inside), tuple((width / scale).tolist()), opening, centres, self.calm)
+        radius = max(LEAST_RADIUS, float(np.sqrt(np.mean((reach / scale) ** 2))))
+        late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name in self.late)
+        tactics = (recall, *(self._fitted(tactic, scale, radius) for tactic in TACTICS))
+        return Policy(tactics, FamilyOrder(late=late, until=self.until))
+
+    def _fitted(self, tactic: AbstractTactic, scale: np.ndarray, radius: float) -> AbstractTactic:
+        if isinstance(tactic, Interpolate):
+            return replace(tactic, first_radius=min(tactic.first_radius, 2.0 * radius))
+        if not isinstance(tactic, Refine):
+            return tactic
+        tactic = replace(tactic, opening_radius=radius)
+        if self.prior is not None:
+            tactic = replace(tactic, prior_mean=self.prior[0], prior_scale=self.prior[1])
+        if self.shape is None:
+            return tactic
+        return replace(tactic, shape=_plain(sound_shape(self.shape / np.outer(scale, scale))))
+
+    # ------------------------------------------------------------------------------------------------- disk
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is stored, by name."""
+        found = {name: getattr(self, name) for name in ("places", "width", "reach", "shape", "reach_given")}
+        if self.regression is not None:
+            found |= {f"regression.{one.name}": getattr(self.regression, one.name) for one in fields(Regression)}
+        return {name: np.ascontiguousarray(array, float) for name, array in found.items() if array is not None}
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the policy at the stem `path`: the arrays, and the card beside them."""
+        settings = {"opening": self.opening, "prior": self.prior, "late": list(self.late), "until": self.until}
+        settings |= {"calm": self.calm if np.isfinite(self.calm) else None}
+        write_arrays(path, self.kind, settings, self.arrays, self.card)
+
+
+def load_family(path: str | os.PathLike, descriptor: Any = None) -> FamilyPolicy:
+    """The family's policy at the stem `path`.
+
+    Arguments:
+        path: the stem of its two files, or either of them.
+        descriptor: of the problem at hand, where the family has descriptors.
+
+    Raises:
+        PolicyFileError: the files are missing, damaged, or of another kind.
+
+    Example:
+        shapeopt.minimize(fun, bounds=bounds, policy=shapeopt.load_family("runs/mine/policy", descriptor=[0.3, 1.2]))
+    """
+    weights, card_path = policy_files(path)
+    card = load_card(path)
+    if card["kind"] != FamilyPolicy.kind:
+        raise PolicyFileError(f'{card_path} has kind "{card["kind"]}", not "{FamilyPolicy.kind}".')
+    arrays = read_arrays(path, card)
+    try:
+        return _checked(arrays, card).given(descriptor)
+    except (KeyError, TypeError, ValueError) as error:
+        raise PolicyFileError(f"{weights} and its card make no family's policy: {error}.") from error
+
+
+def is_family_file(path: Any) -> bool:
+    """Whether there is a family's policy at the stem `path`."""
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        return False
+    try:
+        return load_card(path)["kind"] == FamilyPolicy.kind
+    except ValueError:
+        return False
+
+
+def sound_shape(shape: np.ndarray) -> np.ndarray:
+    """A symmetric matrix as a positive definite one whose largest eigenvalue is 1."""
+    values, vectors = np.linalg.eigh(0.5 * (shape + shape.T))
+    values = np.maximum(values / values[-1], 1.0 / WIDEST)
+    return (vectors * values) @ vectors.T
+
+
+def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> FamilyPolicy:
+    """The policy of the arrays, whose shapes fit together and whose numbers are finite."""
+    count, d = arrays["places"].shape
+    if not (1 <= count <= MOST_PLACES and 1 <= d <= MOST_DIMENSIONS):
+        raise ValueError(f"`places` has shape {(count, d)}")
+    sizes = {"places": (count, d), "width": (d,), "reach": (d,), "shape": (d, d), "reach_given": (d,)}
+    regression = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith("regression.")}
+    if regression:
+        n, p = regression["inputs"].shape
+        wanted = {"inputs": (n, p), "alpha": (n, d), "mean": (d,), "centre": (p,), "spread": (p,), "kernel": (2,)}
+        sizes |= {f"regression.{name}": size for name, size in wanted.items()}
+    for name, array in arrays.items():
+        if array.shape != sizes[name] or array.dtype != np.float64 or not np.isfinite(array).all():
+            raise ValueError(f"`{name}` has shape {array.shape}, {array.dtype}, or numbers that are not finite")
+    settings = card["settings"]
+    prior = settings.get("prior")
+    return FamilyPolicy(
+        arrays["places"],
+        arrays["width"],
+        arrays["reach"],
+        arrays.get("shape"),
+        Regression(**regression) if regression else None,
+        arrays.get("reach_given"),
+        int(settings["opening"]),
+        None if prior is None else (float(prior[0]), float(prior[1])),
+        tuple(str(name) for name in settings["late"]),
+        float(settings["until"]),
+        float("inf") if settings.get("calm") is None else float(settings["calm"]),
+        card=card["about"],
+    )
+
+
+def _plain(rows: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in rows.tolist())

@@ -1,0 +1,156 @@
+"""Read places where runs on other problems of a family found their best basins (eq. dp_subgoal).
+
+    opening   after x0, the first `opening` places, one reading each; the lowest of them and x0 is descended from
+    later     after a basin, one more place: the next of the list, then draws from the kernel density around the first
+              `centres` of them, q_bar = place + width z, z ~ N(0, I)
+
+The memory must pay within the run. It is dropped at once if the opening is not lower than x0, or if the force there is
+not as small against that at x0 as it was in the family (`calm`). A later place whose basin is not lower than the base
+is a failure, and a success makes up for two; where failures are too many, the memory is dropped, too. While it is
+believed it bids, if only less than any other tactic; when it is dropped it bids no more, which the family's planner
+looks at (planner/family.py). A run on another family is then an untrained one, less the readings made here.
+
+Departs from the paper: its subgoal is a network's, made from the memory of the run itself.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..core.board import Board, Draws, Evidence, Offer, Plant, Spec, searched
+from ..core.codes import Cause, Mode
+from ..dynamics.move import Move, Stepped
+from .base import AbstractTactic, Step, bid, ends, found, goes_on
+from .hop import reflect
+
+INF = float("inf")
+OPENING, LATER = range(2)
+BELIEVED = 0.5  # bid of a memory that has nothing to read now: below a hop's, which is always there
+Places = tuple[tuple[float, ...], ...]
+
+
+class RecallMemory(NamedTuple):
+    """How far the list was read, the lowest place of the opening, and how the memory has paid."""
+
+    phase: Any
+    read: Any  # places so far
+    target: Any
+    q: Any  # lowest place of the opening, its value and force
+    f: Any
+    g: Any
+    failures: Any
+    successes: Any
+    tried: Any  # whether a later place was read, and is to be judged
+    escapes: Any  # basins left when it was,
+    base_f: Any  # and the base's value then
+
+
+@dataclass(frozen=True)
+class Recall(AbstractTactic):
+    """Anchors from a family's memory; `training` makes the places, in internal coordinates, the best first."""
+
+    places: Places = ()
+    width: tuple[float, ...] = ()  # of the kernel, by coordinate
+    opening: int = 1  # places that are read before the first descent
+    centres: int = 1  # places around which later ones are drawn
+    calm: float = INF  # largest force after the opening, as a share of that at x0, with which the memory is believed
+    patience: int = 4  # failures after which it bids no more; a success makes up for two
+
+    name: ClassVar[str] = "recall"
+    mode: ClassVar[Mode] = Mode.ESCAPE
+    phases: ClassVar[tuple[str, ...]] = ("opening", "later")
+    uses_force: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        sizes = {len(place) for place in (*self.places, self.width)}
+        if not self.places or len(sizes) > 1:
+            raise ValueError(f"`places` and `width` must have the same coordinates; got {len(self.places)} of {sizes}.")
+        for name, value in (("opening", self.opening), ("centres", self.centres)):
+            if not 1 <= value <= len(self.places):
+                raise ValueError(f"`{name}` must be from 1 to the {len(self.places)} places; got {value}.")
+
+    def blank(self, ops: Any, spec: Spec) -> RecallMemory | None:
+        if spec.dimension != len(self.width):
+            raise ValueError(f"`places` must have {spec.dimension} coordinates; got {len(self.width)}.")
+        zeros = lambda: ops.xp.zeros(spec.dimension, spec.dtype)  # noqa: E731
+        no, none, infinite = ops.flag(False), ops.whole(0), ops.real(INF, spec.dtype)
+        return RecallMemory(
+            ops.whole(OPENING), none, zeros(), zeros(), infinite, zeros(), none, none, no, none, infinite
+        )
+
+    def offer(self, ops: Any, memory: RecallMemory, board: Board) -> Offer:
+        opens = (memory.read == 0) & (board.escapes == 0)
+        failures, successes = self._judged(ops, memory, board)
+        believed = failures < self.patience + 2 * successes
+        amount = ops.pick(opens, 9.5, ops.pick(board.scored & (memory.read > 0), 3.0, BELIEVED))
+        return bid(ops, opens | believed, amount, cost=ops.pick(opens, float(self.opening), 1.0))
+
+    def _judged(self, ops: Any, memory: RecallMemory, board: Board) -> tuple[Any, Any]:
+        """(failures, successes) with the last later place, of which the basin after it tells."""
+        lower = (board.escapes == memory.escapes + 1) & (board.base_f < memory.base_f)
+        paid, failed = memory.tried & lower, memory.tried & ops.no(lower)
+        one, none = ops.whole(1), ops.whole(0)
+        return memory.failures + ops.pick(failed, one, none), memory.successes + ops.pick(paid, one, none)
+
+    def open(
+        self, ops: Any, memory: RecallMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
+    ) -> RecallMemory:
+        failures, successes = self._judged(ops, memory, board)
+        opens = memory.read == 0
+        return memory._replace(
+            phase=ops.whole(ops.pick(opens, OPENING, LATER)),
+            target=self._place(ops, memory, board, draws),
+            failures=failures,
+            successes=successes,
+            tried=ops.no(opens),
+            escapes=board.escapes,
+            base_f=board.base_f,
+        )
+
+    def _place(self, ops: Any, memory: RecallMemory, board: Board, draws: Callable[[], Draws]) -> Any:
+        """The next place of the list; after its end a draw from the density."""
+        xp, (u, z), count = ops.xp, draws(), len(self.places)
+        listed = memory.read < count
+        drawn = ops.whole(u[0] * self.centres)
+        row = ops.pick(listed, memory.read, ops.pick(drawn < self.centres, drawn, ops.whole(self.centres - 1)))
+        dtype = memory.target.dtype
+        width = ops.pick(listed, 0.0, 1.0) * xp.asarray(np.array(self.width), dtype)
+        lower, upper = searched(ops, board)
+        return reflect(ops, self._rows(ops, dtype)[row] + width * z, lower, upper)
+
+    def _rows(self, ops: Any, dtype: Any) -> Any:
+        return ops.xp.asarray(np.array(self.places), dtype)
+
+    def observe(self, ops: Any, memory: RecallMemory, board: Board, plant: Plant) -> tuple[RecallMemory, Any]:
+        lowest = plant.finite & (plant.f < memory.f)
+        q, f, g = ops.pick(lowest, (plant.q, plant.f, plant.g), (memory.q, memory.f, memory.g))
+        read = memory.read + 1
+        over = (memory.phase == LATER) | (read >= self.opening)
+        strange = ops.no(f < board.base_f) | (ops.norm(g) > self.calm * ops.norm(board.base_g))
+        dropped = (memory.phase == OPENING) & over & strange
+        memory = memory._replace(
+            q=q,
+            f=f,
+            g=g,
+            read=read,
+            failures=memory.failures + ops.pick(dropped, ops.whole(self.patience), ops.whole(0)),
+            target=self._rows(ops, q.dtype)[ops.pick(read < len(self.places), read, 0)],
+        )
+        return memory, ends(ops, over, Cause.DONE)
+
+    def propose(
+        self, ops: Any, memory: RecallMemory, board: Board, plant: Plant, step: Step
+    ) -> tuple[RecallMemory, Stepped, Any]:
+        return memory, step(Move(memory.target)), goes_on(ops)
+
+    def evidence(self, ops: Any, memory: RecallMemory, board: Board, plant: Plant) -> Evidence:
+        """After the opening its lowest place may be the new base, from which the first descent begins."""
+        opened = memory.phase == OPENING
+        q, f, g = ops.pick(opened, (memory.q, memory.f, memory.g), (plant.q, plant.f, plant.g))
+        fresh = ops.flag(ops.no(opened) & plant.finite)
+        return found(ops, plant, fresh=fresh, rebase=ops.flag(opened))._replace(q=q, f=f, g=g)
+
+    def phase(self, ops: Any, memory: RecallMemory) -> Any:
+        return memory.phase

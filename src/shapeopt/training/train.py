@@ -1,0 +1,272 @@
+"""Train a policy for a family.
+
+    1  the untrained optimizer runs on every training instance, with `effort` times the budget
+    2  each instance is descended again from its neighbour's best place (by descriptor, along a minimum spanning tree;
+       without descriptors from the place that suits the others best), and what is found there takes the place of its
+       own where it is as good, so that of several equivalent minima the same one is remembered everywhere
+    3  places, metric, regression and prior are learned (learn.py)
+    4  the planner's settings (places in the opening; which of the learned parts; tactics that do not pay) are chosen on
+       instances left out of what was learned, four folds, one change at a time
+    5  untrained and trained policy run on held-out instances
+
+What is learned comes from the optimizer's own runs; no known minimum is asked for.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core.fingerprint import describe, versions
+from ..family import FamilyPolicy
+from ..family.regression import fit_regression
+from .instance import Source, class_source, is_folder, list_source
+from .jobs import Job, Jobs, Progress
+from .learn import Facts, learn
+from .planner import choose
+from .run import Run, RunStore, calm_at, hessian_at, values_at
+from .table import Row, area, as_plain, calls_to, compare, floors, lines
+
+FEWEST_SHARES = 5  # of forces, without which any is believed
+SLACK = 1.3
+AS_GOOD = 1e-3  # share of the start's gap within which another minimum takes the place of the lowest
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What training made: the policy, and untrained and trained runs on held-out instances with their table."""
+
+    policy: FamilyPolicy
+    before: list[Run]
+    after: list[Run]
+    rows: list[Row]
+    budget: int
+
+    def calls(self, share: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
+        """Calls to a share of the start's gap on the held-out problems, before and after; budget + 1: never."""
+        lowest = floors(self.before, self.after)
+        was, now = (calls_to(runs, lowest, share, self.budget) for runs in (self.before, self.after))
+        return was, now
+
+    def draw(self, path: str | Path, share: float = 1e-3) -> None:
+        """Draw these calls into a file; needs the extra `report`."""
+        from ..plots.calls import draw_calls
+        from ..plots.style import save
+
+        save(draw_calls(*self.calls(share), self.budget, share), Path(path))
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self.rows, len(self.before))) if self.rows else "no problems were held out"
+
+
+def train_family(
+    family: Any,
+    out: str | Path | None = None,
+    *,
+    bounds: Any = None,
+    jac: Any = None,
+    budget: int = 150,
+    instances: int = 40,
+    held_out: int | None = None,
+    effort: int = 2,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Trained:
+    """Learn where a family's good basins are, how they are curved, and which tactics pay.
+
+    Arguments:
+        family: a class with a method `sample(seed) -> Instance`, an object of one, or `package.module:Class`; a list of
+            `Instance`s or of functions; or a folder of journals of earlier runs (`minimize(..., journal=...)`).
+        out: a folder in which the runs, the policy and its card are kept; a training that was stopped goes on there.
+        bounds, jac: of functions in a list, as `minimize` takes them.
+        budget: calls of the runs that the policy is for.
+        instances: how many problems a class is sampled for.
+        held_out: on how many problems before and after are compared; None: 20 of a class, a quarter of a list.
+        effort: the first runs have so many times the budget.
+        seed: of a class's samples.
+        workers: processes; more than one where `family` is `package.module:Class`.
+        progress: called with (what goes on, runs done, runs in all).
+
+    Returns:
+        `Trained`: its `policy` is what `minimize(policy=...)` takes; printed, it is the table of before and after.
+
+    Raises:
+        ValueError: the family has too few problems, or problems without bounds or of several dimensions.
+
+    Example:
+        trained = shapeopt.train_family(objectives, bounds=(-5, 5), jac=True, budget=100)
+        result = shapeopt.minimize(another, x0, bounds=(-5, 5), jac=True, budget=100, policy=trained.policy)
+    """
+    for name, value, least in (("budget", budget, 5), ("instances", instances, 3), ("effort", effort, 1)):
+        if not isinstance(value, int) or value < least:
+            raise ValueError(f"`{name}` must be a whole number of at least {least}; got {value!r}.")
+    began, folder = time.perf_counter(), None if out is None else Path(out)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    before: list[Run] = []
+    after: list[Run] = []
+    if is_folder(family):
+        from .journals import facts_of_journals
+
+        facts = facts_of_journals(Path(family))
+        policy = learn(facts)
+        about: dict[str, Any] = {"family": "journals", "instances": len(facts.x)}
+    else:
+        source = _source(family, bounds, jac, instances, held_out, seed)
+        training = _Training(source, folder, budget, effort, seed, workers, progress)
+        policy, before, after = training.train()
+        about = {"family": source.name or describe(family), "instances": source.training, "held_out": source.held_out}
+    rows = compare(before, after, budget) if before else []
+    card = about | {"budget": budget, "effort": effort, "seed": seed, "seconds": round(time.perf_counter() - began, 1)}
+    card |= {"table": as_plain(rows), "versions": versions()} | _areas(before, after, budget)
+    policy = replace(policy, card=card)
+    if folder is not None:
+        policy.save(folder / "policy")
+    return Trained(policy, before, after, rows, budget)
+
+
+def _areas(before: list[Run], after: list[Run], budget: int) -> dict[str, float]:
+    if not before:
+        return {}
+    lowest = floors(before, after)
+    return {"area_before": area(before, lowest, budget), "area_after": area(after, lowest, budget)}
+
+
+def _source(family: Any, bounds: Any, jac: Any, instances: int, held_out: int | None, seed: int) -> Source:
+    if isinstance(family, str) or hasattr(family, "sample"):
+        return class_source(family, instances, 20 if held_out is None else held_out, seed)
+    if isinstance(family, Iterable):
+        return list_source(family, bounds, jac, held_out)
+    raise ValueError(f"`family` must be a class with `sample`, a list, or a folder of journals; got {family!r}.")
+
+
+class _Training:
+    """The five steps on a source that can be called."""
+
+    def __init__(
+        self,
+        source: Source,
+        folder: Path | None,
+        budget: int,
+        effort: int,
+        seed: int,
+        workers: int,
+        progress: Progress | None,
+    ) -> None:
+        self.source, self.budget, self.effort, self.label = source, budget, effort, f"{seed}/{budget}/{effort}"
+        self.label += f"/{source.training}"
+        store = RunStore(None if folder is None else folder / "runs.jsonl")
+        self.jobs = Jobs(source, store, seed, workers, progress)
+        self.numbers = list(range(source.training))
+
+    def train(self) -> tuple[FamilyPolicy, list[Run], list[Run]]:
+        budget = self.budget
+        first = self._runs("untrained", "universal", self.numbers, self.effort * budget)
+        facts = self._facts(first, np.array([run.x for run in first]), first)
+        again = self._again(facts)
+        x, best = _consistent(facts, again)
+        facts = replace(self._facts(first, x, again), best=np.minimum(facts.best, best))
+        seen = {name for run in first for name in run.tactics}
+        settings = choose(self.jobs, facts, seen, budget, f"{self.label}/choose")
+        policy = learn(facts, **settings)
+        policy = replace(policy, calm=self._calm(facts, policy))
+        held = [self.source.training + i for i in range(self.source.held_out)]
+        before = self._runs("held out, untrained", "universal", held, budget)
+        digest = describe(policy)
+        after = self._runs("held out, trained", policy, held, budget, digest) if held else []
+        return policy, before, after
+
+    def _runs(self, what: str, policy: Any, numbers: list[int], budget: int, word: str = "") -> list[Run]:
+        named = policy if isinstance(policy, str) else "trained"
+        jobs = [Job(f"{self.label}/{what}/{named}{word}/{n}/{budget}", n, policy, budget) for n in numbers]
+        return self.jobs.run(what, jobs)
+
+    def _facts(self, first: list[Run], x: np.ndarray, again: list[Run]) -> Facts:
+        made = [self.jobs.instance(number) for number in self.numbers]
+        problems = [one.problem(number) for one, number in zip(made, self.numbers, strict=True)]
+        if len({problem.x0.size for problem in problems}) > 1:
+            raise ValueError("`family` must have problems of one dimension; got several.")
+        candidates = np.concatenate([x, np.median(x, axis=0)[None, :]])
+        described = [one.descriptor for one in made]
+        rows = None if any(one is None for one in described) else np.array([np.ravel(one) for one in described], float)
+        return Facts(
+            x=x,
+            scale=np.median([problem.upper - problem.lower for problem in problems], axis=0),
+            values=np.array([values_at(one, candidates) for one in made]),
+            best=np.array([run.fun for run in first]),
+            start=np.array([run.start for run in first]),
+            hessians=[hessian_at(one, place) for one, place in zip(made, x, strict=True)],
+            descriptors=rows,
+            ratios=[run.ratios for run in first],
+        )
+
+    def _calm(self, facts: Facts, policy: FamilyPolicy) -> float:
+        """The force to expect at the first place, as a share of that at x0: little more than in most instances, each
+        judged by a place that it had no part in."""
+        places = np.repeat(policy.places[:1], len(facts.x), axis=0)
+        if policy.regression is not None and facts.descriptors is not None:
+            places = fit_regression(facts.descriptors, facts.x)[1]
+        shares = []
+        for number, place in zip(self.numbers, places, strict=True):
+            if not np.array_equal(place, facts.x[number]):
+                shares.append(calm_at(self.jobs.instance(number), np.clip(place, *self._sides(number)), number))
+        usual = np.array(shares)[np.isfinite(shares)]
+        if len(usual) < FEWEST_SHARES:
+            return np.inf
+        return SLACK * float(np.quantile(usual, 0.9))
+
+    def _again(self, facts: Facts) -> list[Run]:
+        """Runs from the neighbours' places; a child's comes after its parent's."""
+        x, found = facts.x.copy(), {}
+        reach = 40 + 4 * x.shape[1]
+        for child, parent in _tree(facts):
+            key = f"{self.label}/again/{child}/{parent}"
+            place = np.clip(x[parent], *self._sides(child))
+            (run,) = self.jobs.run("again", [Job(key, child, "universal", min(reach, self.budget), place)])
+            if run.fun <= facts.best[child] + AS_GOOD * (facts.start[child] - facts.best[child]):
+                x[child] = run.x
+            found[child] = run
+        root = next(iter(set(range(len(x))) - found.keys()))
+        found[root] = replace(self.jobs.store.runs[self._first_key(root)])
+        return [found[i] for i in range(len(x))]
+
+    def _first_key(self, number: int) -> str:
+        return f"{self.label}/untrained/universal/{number}/{self.effort * self.budget}"
+
+    def _sides(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        problem = self.jobs.instance(number).problem(number)
+        return problem.lower, problem.upper
+
+
+def _consistent(facts: Facts, again: list[Run]) -> tuple[np.ndarray, np.ndarray]:
+    """Places with which as good a value was found again from a neighbour's, else those of the first round; and the
+    lowest values."""
+    values = np.array([run.fun for run in again])
+    good = values <= facts.best + AS_GOOD * (facts.start - facts.best)
+    return np.where(good[:, None], np.array([run.x for run in again]), facts.x), values
+
+
+def _tree(facts: Facts) -> list[tuple[int, int]]:
+    """(child, parent) pairs, parents first: a minimum spanning tree of descriptors; without them a star around the
+    instance whose place suits the others best."""
+    n = len(facts.x)
+    assert facts.values is not None
+    span = np.maximum(facts.start - facts.best, 1e-300)
+    shares = np.clip((facts.values[:, :n] - facts.best[:, None]) / span[:, None], 1e-7, 1.0)
+    root = int(np.argmin(np.nan_to_num(np.log(shares), nan=0.0).mean(axis=0)))
+    if facts.descriptors is None:
+        return [(i, root) for i in range(n) if i != root]
+    U = facts.descriptors / np.where(facts.descriptors.std(axis=0) > 0, facts.descriptors.std(axis=0), 1.0)
+    gaps = ((U[:, None, :] - U[None, :, :]) ** 2).sum(axis=-1)
+    inside, pairs = [root], []
+    while len(inside) < n:
+        outside = [i for i in range(n) if i not in inside]
+        block = gaps[np.ix_(outside, inside)]
+        row, column = np.unravel_index(int(np.argmin(block)), block.shape)
+        pairs.append((outside[row], inside[column]))
+        inside.append(outside[row])
+    return pairs

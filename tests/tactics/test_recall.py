@@ -1,0 +1,91 @@
+"""Recall: a run opens at remembered places, goes on from the lowest, and drops a memory that does not pay."""
+
+import numpy as np
+import pytest
+from optimizer_runs import run_on_device, run_on_host, wells
+
+from shapeopt.optimizer import TACTICS, Policy
+from shapeopt.planner import FamilyOrder
+from shapeopt.tactics import Recall
+
+X0 = np.array([4.0, -3.0])
+
+
+def bowl(x):
+    return float(x @ x), 2.0 * x
+
+
+def with_memory(*places, opening=1):
+    return Policy((Recall(places, (0.1,) * len(places[0]), opening), *TACTICS))
+
+
+def test_a_lower_place_is_where_the_first_descent_begins():
+    run = run_on_host(bowl, X0, 12, policy=with_memory((0.5, 0.5)))
+    assert run.tactics[:3] == ["start", "recall", "refine"]
+    np.testing.assert_array_equal(run.x[1], [0.5, 0.5])
+    assert np.linalg.norm(run.x[2] - run.x[1]) < 2.0 < np.linalg.norm(run.x[2] - X0)
+
+
+def test_a_higher_place_costs_its_reading_and_the_descent_begins_at_x0():
+    plain, run = run_on_host(bowl, X0, 12), run_on_host(bowl, X0, 12, policy=with_memory((-5.0, 5.0)))
+    np.testing.assert_array_equal(run.x[2:5], plain.x[1:4])
+
+
+def test_of_several_places_the_lowest_is_descended_from():
+    run = run_on_host(bowl, X0, 12, policy=with_memory((3.0, 3.0), (0.2, 0.1), (-4.0, 1.0), opening=3))
+    assert run.tactics[:5] == ["start", "recall", "recall", "recall", "refine"]
+    assert np.linalg.norm(run.x[4] - [0.2, 0.1]) < np.linalg.norm(run.x[4] - [-4.0, 1.0])
+
+
+def test_a_memory_that_does_not_pay_is_dropped():
+    """All places lie far up the bowl of the first basin: after four failures nothing more is asked of them."""
+    places = [(5.0, 5.0), (5.0, 4.0), (4.0, 5.0), (5.0, 3.0), (-5.0, 5.0)]
+    lower = run_on_host(bowl, np.array([5.0, -5.0]), 200, policy=with_memory((1.0, 1.0), *places))
+    assert 4 <= lower.tactics.count("recall") <= 5
+    higher = run_on_host(bowl, X0, 200, policy=with_memory(*places))
+    assert higher.tactics.count("recall") == 1
+
+
+def test_a_place_where_the_force_is_unusually_large_is_not_believed():
+    """The place is lower than x0, but not as calm as the family's are; the waiting tactics come back with it."""
+    recall = Recall(((2.0, 2.0),), (0.1, 0.1), calm=0.1)
+    late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name == "hop")
+    run = run_on_host(bowl, X0, 60, policy=Policy((recall, *TACTICS), FamilyOrder(late=late)))
+    assert run.tactics.count("recall") == 1 and "hop" in run.tactics
+
+
+def test_tactics_that_are_late_wait_while_the_memory_is_believed():
+    recall = Recall(((2.0, 2.0),), (0.1, 0.1))
+    late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name == "separable sum")
+    plain = run_on_host(wells, X0, 60)
+    run = run_on_host(wells, X0, 60, policy=Policy((recall, *TACTICS), FamilyOrder(late=late)))
+    first = lambda tactics: tactics.index("separable sum") if "separable sum" in tactics else 60  # noqa: E731
+    assert first(plain.tactics) < first(run.tactics)
+
+
+def test_places_that_lead_lower_are_asked_for_again():
+    """Each next place is in a lower well, so the memory goes on to be used."""
+    places = [(1.5, 1.5), (0.9, 0.9), (0.1, 0.1)]
+    run = run_on_host(wells, X0, 150, policy=with_memory(*places))
+    assert run.tactics.count("recall") >= 3
+
+
+def test_later_places_stay_in_the_box():
+    run = run_on_host(wells, X0, 200, policy=Policy((Recall(((4.9, -4.9),), (3.0, 3.0)), *TACTICS)))
+    assert np.abs(run.x).max() <= 5.0
+
+
+def test_both_engines_recall_the_same_places():
+    policy = with_memory((0.5, 0.4), (1.0, -1.0), opening=2)
+    host = run_on_host(wells, X0, 30, policy=policy)
+    device = run_on_device(wells, X0, 30, policy=policy)
+    assert host.tactics[:4] == device.tactics[:4] == ["start", "recall", "recall", "refine"]
+    np.testing.assert_allclose(host.x[:8], device.x[:8], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("places", "width", "opening"), [((), (), 1), (((1.0, 2.0),), (0.1,), 1), (((1.0, 2.0),), (0.1, 0.1), 2)]
+)
+def test_a_memory_that_does_not_fit_is_refused(places, width, opening):
+    with pytest.raises(ValueError, match="places"):
+        Recall(places, width, opening)
