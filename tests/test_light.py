@@ -28,7 +28,8 @@ LIGHT = {
     "planner": "order",
     "engines": "host",
     "oracles": "batched checks finite_differences flat host journal probes",
-    "adapters": "command constraints flight hopping lagrangian nevergrad optuna scipy scipy_forms torch",
+    "adapters": "command constraints flight hopping lagrangian minibatches nevergrad optuna scipy scipy_forms "
+    "stepped torch",
     "report": "folder rivals run_page saved scenes view words",
     "plots": "energy style",
     "terminal": "environment errors interrupt progress record",
