@@ -29,7 +29,7 @@ ORDER = (
     ("report",),
     ("minimizer", "asktell"),
     ("adapters", "solvers"),
-    ("nevergrad", "optax", "optuna", "torch"),
+    ("ase", "lmfit", "nevergrad", "optax", "optuna", "sklearn", "torch"),
     ("cli",),
 )
 OPEN_TO = {"paper": {"cli"}}  # nothing else imports the paper
@@ -136,7 +136,7 @@ def test_the_import_rule_tells_right_from_wrong(room, line, allowed):
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
 def test_every_third_party_import_of_the_package_is_declared(path):
     assert third_party(path) <= declared(
-        "jax", "report", "peers", "torch", "distributed", "optuna", "nevergrad", "suites"
+        "jax", "report", "peers", "torch", "distributed", "optuna", "nevergrad", "suites", "lmfit"
     )
 
 

@@ -25,7 +25,16 @@ _HOMES = {
     "minimize": ".minimizer",
     "scipy_method": ".adapters.scipy",
 }
-_MODULES = ("nevergrad", "optax", "optuna", "paper", "torch")  # but for the paper's, each needs the package of its name
+_MODULES = (
+    "ase",
+    "lmfit",
+    "nevergrad",
+    "optax",
+    "optuna",
+    "paper",
+    "sklearn",
+    "torch",
+)  # but for the paper, each needs the package of its name
 
 
 def __getattr__(name: str) -> Any:

@@ -26,16 +26,24 @@ class SteppedRun:
         budget: calls that the run may expect; the caller enforces it.
         noise: standard deviation of the gradient's noise; None lets the readings tell.
         seed: all randomness follows from it.
+        fits_scales: set the units of coordinates without bounds by the first gradient, as `minimize` does; False where
+            all of them have one unit.
     """
 
     def __init__(
-        self, policy: Policy, problem: Problem, budget: int, noise: float | None = None, seed: int = 0
+        self,
+        policy: Policy,
+        problem: Problem,
+        budget: int,
+        noise: float | None = None,
+        seed: int = 0,
+        fits_scales: bool = True,
     ) -> None:
         policy, noise_std = noise_settings(policy, noise)
         self._problem, self._budget, self._seed = problem, budget, seed
         self._optimizer = Optimizer(policy, Spec(problem.x0.size, problem.x0.dtype), noise_std)
         self._box = Box.around(problem.lower, problem.upper, problem.x0)
-        self._begun = False
+        self._begun = not fits_scales
         self._state = self._begin(problem.x0)
 
     @property
@@ -44,9 +52,10 @@ class SteppedRun:
         return self._box.outward(self._state.q).astype(self._problem.x0.dtype, copy=False)
 
     @property
-    def tactic(self) -> str:
-        """The tactic of the stage that proposed `x`."""
-        return self._optimizer.names[int(self._state.active)]
+    def ended(self) -> str | None:
+        """The tactic whose stage ended with the last reading; None where none did."""
+        info = self._state.info
+        return self._optimizer.names[int(info.tactic)] if int(info.cause) else None
 
     def tell(self, value: float, gradient: np.ndarray) -> None:
         """Take in a reading at `x`; moves `x`."""
