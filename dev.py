@@ -48,6 +48,8 @@ COMPILE = [
     "optuna",
     "--extra",
     "suites",
+    "--extra",
+    "lmfit",
     "--python-version",
     "3.11",
 ]

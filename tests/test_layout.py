@@ -30,7 +30,7 @@ ORDER = (
     ("report",),
     ("minimizer", "asktell", "sums_of_squares"),
     ("adapters", "solvers", "training"),
-    ("nevergrad", "optax", "optuna", "torch"),
+    ("ase", "lmfit", "nevergrad", "optax", "optuna", "sklearn", "torch"),
     ("cli",),
 )
 OPEN_TO = {"paper": {"cli"}}  # nothing else imports the paper
@@ -137,7 +137,7 @@ def test_the_import_rule_tells_right_from_wrong(room, line, allowed):
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
 def test_every_third_party_import_of_the_package_is_declared(path):
     assert third_party(path) <= declared(
-        "jax", "report", "peers", "torch", "distributed", "optuna", "nevergrad", "suites"
+        "jax", "report", "peers", "torch", "distributed", "optuna", "nevergrad", "suites", "lmfit"
     )
 
 

@@ -30,14 +30,16 @@ LIGHT = {
     "training": "instance jobs journals learn planner run table train",
     "engines": "host",
     "oracles": "batched checks finite_differences flat host journal probes",
-    "adapters": "command constraints flight hopping lagrangian nevergrad optuna scipy scipy_forms torch",
+    "adapters": "ase command constraints flight hopping lagrangian lmfit minibatches nevergrad optuna scipy "
+    "scipy_forms sklearn stepped torch",
     "report": "folder rivals run_page saved scenes view words",
     "plots": "energy style",
     "terminal": "environment errors interrupt progress record",
     "paper.commands": "figures policy theory train train_progress",
     "cli": "bench bench_tables completion demo listing minimize objective report summary train",
 }
-NEEDED = {"nevergrad": "nevergrad", "optuna": "optuna", "torch": "torch", "energy": "matplotlib", "style": "matplotlib"}
+NEEDED = {"energy": "matplotlib", "style": "matplotlib"}
+NEEDED |= {name: name for name in ("ase", "lmfit", "nevergrad", "optuna", "sklearn", "torch")}
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:

@@ -6,7 +6,15 @@ import sys
 
 import pytest
 
-MODULES = {"nevergrad": "Shape", "optax": "shape", "optuna": "ShapeSampler", "torch": "Shape"}
+MODULES = {
+    "ase": "Relax",
+    "lmfit": "fit",
+    "nevergrad": "Shape",
+    "optax": "shape",
+    "optuna": "ShapeSampler",
+    "sklearn": "gp_optimizer",
+    "torch": "Shape",
+}
 ABSENT = """
 import sys
 from importlib.abc import MetaPathFinder
@@ -35,7 +43,7 @@ def test_a_module_is_imported_by_a_statement_and_is_the_attribute(name):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["nevergrad", "optuna", "torch"])
+@pytest.mark.parametrize("name", ["ase", "lmfit", "nevergrad", "optuna", "sklearn", "torch"])
 @pytest.mark.parametrize("statement", ["import shapeopt.{0}", "import shapeopt; shapeopt.{0}"])
 def test_without_the_package_the_error_says_what_to_install(name, statement):
     done = fresh(f"{ABSENT.format(name)}\n{statement.format(name)}")

@@ -49,7 +49,16 @@ _HOMES = {
     "scipy_method": ".adapters.scipy",
     "train_family": ".training",
 }
-_MODULES = ("nevergrad", "optax", "optuna", "paper", "torch")  # but for the paper's, each needs the package of its name
+_MODULES = (
+    "ase",
+    "lmfit",
+    "nevergrad",
+    "optax",
+    "optuna",
+    "paper",
+    "sklearn",
+    "torch",
+)  # but for the paper, each needs the package of its name
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ import optax
 import pytest
 
 import shapeopt
+from shapeopt.adapters.minibatches import MinibatchWarning
 from shapeopt.adapters.optax import _inside
 from shapeopt.core import Box
 
@@ -128,3 +129,15 @@ def test_value_and_params_are_asked_for():
 def test_wrong_arguments_are_named(settings, words):
     with pytest.raises(ValueError, match=words):
         shapeopt.optax.shape(**settings).init(tree())
+
+
+def test_another_value_at_the_best_point_is_warned_of_once():
+    optimizer = shapeopt.optax.shape(BUDGET, seed=3)
+    params = tree()
+    state = optimizer.init(params)
+    _, read = optimizer.update(jax.grad(loss)(params), state, params, value=loss(params))
+    with pytest.warns(MinibatchWarning, match="minibatches") as caught:
+        _, again = optimizer.update(jax.grad(loss)(params), read, params, value=loss(params) + 0.5)
+        _, _ = optimizer.update(jax.grad(loss)(params), again, params, value=loss(params) + 0.7)
+        jax.effects_barrier()
+    assert len(caught) == 1 and bool(again.two_values) and not bool(read.two_values)

@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import shapeopt  # noqa: E402
+from shapeopt.adapters.minibatches import MinibatchWarning  # noqa: E402
 from shapeopt.oracles import BudgetExhausted  # noqa: E402
 
 BUDGET = 40
@@ -86,14 +87,32 @@ def test_bounds_differ_by_group_and_single_precision_stays():
     def closure():
         optimizer.zero_grad()
         seen.append((a.item(), b.item()))
-        loss = wavy(torch.cat([a, b]))
+        loss = a.square().sum() + (b - 3).square().sum()
         loss.backward()
         return loss
 
     for _ in range(30):
         optimizer.step(closure)
     a_seen, b_seen = np.array(seen).T
-    assert 0.5 <= a_seen.min() < 1 and a_seen.max() <= 3 and b_seen.max() <= 2 and a.dtype == torch.float32
+    assert a_seen.min() == 0.5 and a_seen.max() <= 3 and b_seen.max() == 2 and a.dtype == torch.float32
+    assert (a.item(), b.item()) == (0.5, 2)
+
+
+def test_a_stream_of_minibatches_is_warned_of_once_and_a_function_never():
+    generator, a = torch.Generator().manual_seed(0), torch.nn.Parameter(torch.tensor([2.2, -1.4]))
+    optimizer = shapeopt.torch.Shape([a], budget=120)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (a - torch.randn(2, generator=generator)).square().sum()
+        loss.backward()
+        return loss
+
+    with pytest.warns(MinibatchWarning, match="minibatches") as caught:
+        for _ in range(120):
+            optimizer.step(closure)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    Task(torch.float32).step(BUDGET)  # warnings are errors
 
 
 def test_what_would_break_the_run_is_refused():

@@ -8,21 +8,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from ..core import Box, Reading
 from ..engines.device import DeviceShape, DeviceState
 from ..engines.host import noise_settings, seed_words
 from ..optimizer import Policy
 from ..policies import find_policy
+from .minibatches import SAME_VALUE, warn
 
 
 class ShapeOptaxState(NamedTuple):
-    """Calls so far, the best parameters and their value (see `optax.tree_utils.tree_get`), and SHAPE's own state."""
+    """Calls so far, the best parameters and their value (see `optax.tree_utils.tree_get`), whether the loss had another
+    value there later (`two_values`), and SHAPE's own state."""
 
     calls: Int[Array, ""]
     best_params: PyTree
     best_value: Float[Array, ""]
+    two_values: Bool[Array, ""]
     shape: DeviceState
 
 
@@ -40,6 +43,9 @@ def shape(
         updates, state = optimizer.update(gradient, state, params, value=value)
         params = optax.apply_updates(params, updates)
 
+    For small deterministic losses, with the whole data in every call; a stream of minibatches is a job for Adam. Where
+    the loss has another value at the best point than before, a `MinibatchWarning` says so, once.
+
     Every update is one call. The one that spends the budget, and all after it, lead to the best parameters seen.
     `bounds` is None or a pair (lower, upper) of numbers or of trees like the parameters. In a chain it comes last; a
     transformation that changes its updates moves the place at which it is told.
@@ -54,7 +60,7 @@ def shape(
         lower, upper = (_side(bounds, i, params, x.dtype) for i in range(2))
         state = optimizer.init(x, Box.around(lower, upper, x), int(budget), key)
         worst = jnp.asarray(jnp.inf, x.dtype)
-        return ShapeOptaxState(jnp.zeros((), jnp.int32), params, worst, state)
+        return ShapeOptaxState(jnp.zeros((), jnp.int32), params, worst, jnp.zeros((), bool), state)
 
     def update(
         updates: PyTree, state: ShapeOptaxState, params: PyTree = None, *, value: Any = None, **extra_args: Any
@@ -66,6 +72,7 @@ def shape(
         x = _flat(params)
         f, g = jnp.asarray(value).reshape(()).astype(x.dtype), _flat(updates).astype(x.dtype)
         here = _with_units(_moved_to(state.shape, x, optimizer), x, g, state.calls == 0)
+        two_values = _warned(state, f, x)
         after = optimizer.tell(here, Reading(f, g, jnp.ones((), jnp.int32)))
         better = jnp.isfinite(f) & (f < state.best_value)
         best_value = jnp.where(better, f, state.best_value)
@@ -73,9 +80,18 @@ def shape(
         calls = state.calls + 1
         target = jnp.where(calls >= budget, _flat(best), optimizer.ask(after))
         step = _inside(x, target - x, here.box)
-        return _like(step, params), ShapeOptaxState(calls, best, best_value, after)
+        return _like(step, params), ShapeOptaxState(calls, best, best_value, two_values, after)
 
     return optax.GradientTransformationExtraArgs(init, update)
+
+
+def _warned(state: ShapeOptaxState, f: Any, x: Float[Array, " d"]) -> Bool[Array, ""]:
+    """Whether the loss had two values at the best point so far; the first time, a warning is shown."""
+    before = state.best_value
+    other = jnp.abs(f - before) > SAME_VALUE * jnp.maximum(jnp.abs(f), jnp.abs(before))
+    new = jnp.all(x == _flat(state.best_params)) & jnp.isfinite(before) & jnp.isfinite(f) & other & ~state.two_values
+    jax.debug.callback(lambda first: warn("shapeopt.optax.shape") if first else None, new)
+    return state.two_values | new
 
 
 def _moved_to(state: Any, x: Float[Array, " d"], optimizer: DeviceShape) -> DeviceState:

@@ -6,20 +6,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..core import Box
-from ..core.board import Spec
 from ..core.problem import read_problem
 from ..core.result import Result
-from ..core.tree import flatten, restore
-from ..engines.host import noise_settings, seed_words
-from ..ops import HOST
-from ..optimizer import Optimizer, Policy
+from ..optimizer import Policy
 from ..oracles import BudgetExhausted
 from ..policies import find_policy
+from .minibatches import SamePoint
+from .stepped import SteppedRun
 
 
 class Shape(torch.optim.Optimizer):
     """SHAPE over a module's parameters; one call of the closure a step.
+
+    For small deterministic losses: a fit, a physics-informed network, a calibration, with the whole data in every
+    call. A stream of minibatches is a job for Adam; where the loss has two values at one point a `MinibatchWarning`
+    says so, once.
 
         optimizer = shapeopt.torch.Shape(model.parameters(), budget=300)
         for _ in range(300):
@@ -42,23 +43,19 @@ class Shape(torch.optim.Optimizer):
     ) -> None:
         if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
             raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
-        self._optimizer: Optimizer | None = None
+        self._run: SteppedRun | None = None
         super().__init__(params, {"bounds": bounds})
         double = all(one.dtype == torch.float64 for one in self._parameters())
         self._dtype = np.dtype(np.float64 if double else np.float32)
         x0 = self._flat(lambda one: one)
         problem = read_problem(x0, self._sides(), np.random.default_rng(seed))
-        told, noise_std = noise_settings(find_policy(policy), noise)
         self.budget, self.calls, self.best = budget, 0, float("inf")
         self._best_x, self._x = x0, x0
-        self._box = box = Box.around(problem.lower, problem.upper, x0)
-        optimizer = Optimizer(told, Spec(x0.size, self._dtype), noise_std)
-        q = np.clip(box.inward(x0), box.q_lower, box.q_upper)
-        self._state = optimizer.init(HOST, q, box.q_lower, box.q_upper, float(budget), seed_words(seed, 0))
-        self._optimizer = optimizer
+        self._same = SamePoint("shapeopt.torch.Shape")
+        self._run = SteppedRun(find_policy(policy), problem, budget, noise, seed)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        if self._optimizer is not None:
+        if self._run is not None:
             raise ValueError("`param_group` can't be added: a run's dimension is fixed when it begins.")
         super().add_param_group(param_group)
 
@@ -89,31 +86,31 @@ class Shape(torch.optim.Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """All that another process needs to go on; tensors and numbers alone."""
-        leaves = [torch.from_numpy(_signed(leaf).copy()) for leaf in flatten(self._state)[0]]
+        assert self._run is not None
+        leaves = [torch.from_numpy(_signed(leaf).copy()) for leaf in self._run.arrays()]
         state = {"calls": self.calls, "budget": self.budget, "best": self.best, "leaves": leaves}
         state |= {"x": torch.from_numpy(self._x.copy()), "best_x": torch.from_numpy(self._best_x.copy())}
         return {"state": state, "param_groups": super().state_dict()["param_groups"]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where a `state_dict` was made: same parameters, bounds, policy and seed; moves the parameters there."""
+        assert self._run is not None
         state = state_dict["state"]
-        blank, structure = flatten(self._state)
-        leaves = [np.asarray(leaf) for leaf in state["leaves"]]
-        if [leaf.shape for leaf in leaves] != [np.shape(leaf) for leaf in blank] or len(state["x"]) != self._x.size:
+        like = self._run.arrays()
+        if len(state["leaves"]) != len(like) or len(state["x"]) != self._x.size:
             raise ValueError("`state_dict` must be of an optimizer with the same parameters and policy.")
-        self._state = restore(structure, map(_like, leaves, blank))
+        self._run.load([_unsigned(leaf.numpy(), one.dtype) for leaf, one in zip(state["leaves"], like, strict=True)])
         self.calls, self.budget, self.best = state["calls"], state["budget"], state["best"]
         self._best_x = state["best_x"].numpy().astype(self._dtype)
         self._place(state["x"].numpy().astype(self._dtype))
 
     def _take(self, value: float, gradient: np.ndarray) -> None:
-        assert self._optimizer is not None
+        assert self._run is not None
+        self._same.look(self._x, value)
         if np.isfinite(value) and value < self.best:
             self.best, self._best_x = value, self._x
-        with np.errstate(all="ignore"):
-            self._state = self._optimizer.tell(HOST, self._state, value, gradient * self._box.scale, 1)
-            target = self._box.outward(self._state.q)
-        self._place(target)
+        self._run.tell(value, gradient)
+        self._place(self._run.x)
         self._spend()
 
     def _spend(self) -> None:
@@ -197,14 +194,11 @@ def minimize(
     return with_tensors(result)
 
 
-def _like(array: np.ndarray, like: Any) -> Any:
-    """What `_signed` made of a leaf such as `like`, undone."""
-    if isinstance(like, np.ndarray):
-        return array.view(like.dtype) if like.dtype == np.uint32 else array.astype(like.dtype)
-    return type(like)(array.item())
-
-
-def _signed(leaf: Any) -> np.ndarray:
+def _signed(leaf: np.ndarray) -> np.ndarray:
     """PyTorch saves no unsigned words; their bits travel as signed ones."""
-    array = np.asarray(leaf)
-    return array.view(np.int32) if array.dtype == np.uint32 else array
+    return leaf.view(np.int32) if leaf.dtype == np.uint32 else leaf
+
+
+def _unsigned(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """What `_signed` made of an array of `dtype`, undone."""
+    return array.view(np.uint32) if dtype == np.uint32 else array

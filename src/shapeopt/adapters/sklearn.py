@@ -1,0 +1,58 @@
+"""`shapeopt.sklearn.gp_optimizer`: for `GaussianProcessRegressor(optimizer=...)` and its classifier."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..optimizer import Policy
+
+GpOptimizer = Callable[[Callable[..., Any], np.ndarray, np.ndarray], tuple[np.ndarray, float]]
+
+
+def gp_optimizer(budget: int = 200, *, seed: int = 0, policy: "str | Policy" = "universal") -> GpOptimizer:
+    """An optimizer of a Gaussian process's kernel, with a budget of likelihoods.
+
+    A likelihood with its gradient is one call. The search restarts by itself, so `n_restarts_optimizer` stays 0: every
+    restart of scikit-learn would spend the budget again.
+
+    Args:
+        budget: likelihoods that a fit may compute.
+        seed: all randomness follows from it.
+        policy: as `shapeopt.minimize` has it.
+
+    Returns:
+        A function (objective, initial theta, bounds) -> (best theta, its value), as scikit-learn calls it.
+
+    Raises:
+        ValueError: for a budget below 1.
+
+    Example:
+        from sklearn.gaussian_process import GaussianProcessRegressor
+        from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+        kernel = 1.0 * RBF() + WhiteKernel()
+        model = GaussianProcessRegressor(kernel, optimizer=shapeopt.sklearn.gp_optimizer(budget=200)).fit(X, y)
+    """
+    if not isinstance(budget, int | np.integer) or isinstance(budget, bool) or budget < 1:
+        raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
+
+    def optimize(
+        obj_func: Callable[..., Any], initial_theta: np.ndarray, bounds: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        from ..minimizer import minimize
+
+        lower, upper = np.asarray(bounds, float).T
+        start = np.clip(np.asarray(initial_theta, float), lower, upper)
+
+        def likelihood(theta: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = obj_func(theta, eval_gradient=True)
+            return float(value), np.asarray(gradient, float)
+
+        result = minimize(
+            likelihood, start, bounds=(lower, upper), jac=True, budget=int(budget), seed=seed, policy=policy
+        )
+        return result.x, result.fun
+
+    return optimize
