@@ -3,9 +3,11 @@
     .venv/bin/python benchmarks/ship.py RUN [RUN ...]
 
 RUN is a folder of `shapeopt train`, with policy.safetensors and its card. The policy goes to
-weights/paper-FAMILY-DIMENSION, with -no-controller, -no-memory or -horizon-4 behind it if it was
-trained so. The card says what the run said, and under "results" how far policy and baselines get on the family's cell
-of the paper's protocols, with tasks of a seed that is used nowhere else.
+weights/KIND-FAMILY-DIMENSION, with -no-controller, -no-memory, -horizon-4 or -seed-N behind it if it was trained so.
+KIND is `paper` if the schedule was the paper's and was run to its end, and `tuned` otherwise. The card says what the
+run said, and under "results" how far the policy, its initialisation, the same with both networks zero, and baselines
+get on the family's cell of the paper's protocols, with tasks of a seed that is used nowhere else. A policy that equals
+its initialisation is refused.
 """
 
 import dataclasses
@@ -14,20 +16,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 import tyro
 
 from shapeopt.bench.cells import Cell
 from shapeopt.bench.execute import run_cell
+from shapeopt.bench.methods import AbstractMethod
 from shapeopt.bench.metrics import summarise
 from shapeopt.bench.statistics import mean_interval
 from shapeopt.paper.find import CHECKOUT, load_policy
-from shapeopt.paper.methods import find_method
-from shapeopt.paper.protocols import PAPER_BASELINES, PROTOCOLS
+from shapeopt.paper.methods import Stored, find_method
+from shapeopt.paper.protocols import PROTOCOLS
+from shapeopt.paper.training.config import from_plain, is_as_written
+from shapeopt.paper.variants import CHANGES
 from shapeopt.paper.weights import load_card, save_policy
 
 SEED = 3_405_691_582  # of the card's tasks alone
 TASKS, RUNS = 16, 512  # at least so many tasks, and at least about so many runs
+FIRST_SEED, SEEDS = 20_261, 3  # of training runs, as `train_paper.py` has them
 EVENT_HORIZON = 6  # paper, training details
 TESTED_AS = {"double_well": "multiwell"}  # the paper trains on the one and tests on the other
 
@@ -38,7 +45,7 @@ class Config:
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
     tasks: int | None = None  # None: 16, and more where a task has few starts
-    baselines: tuple[str, ...] = PAPER_BASELINES
+    baselines: tuple[str, ...] = ()
     folder: Path = CHECKOUT
 
 
@@ -54,8 +61,13 @@ def ship(run: Path, config: Config) -> Path:
     about, cell = card["about"], card_cell(card, config.tasks)
     if about.get("seed") == SEED:
         raise ValueError(f"`seed` of a training run must not be that of the cards, {SEED}.")
+    if eqx.tree_equal(CHANGES["initialised"](load_policy(path), card), load_policy(path)):
+        raise ValueError(f"the policy of {run} is bit for bit its initialisation: nothing was learned.")
     stem = config.folder / shipped_name(card)
-    results = {stem.name: measure(cell, str(path))} | {name: measure(cell, name) for name in config.baselines}
+    methods: dict[str, AbstractMethod] = {stem.name: find_method(str(path))}
+    methods |= {change: Stored(change, lambda cell: str(path), change) for change in ("initialised", "zero_networks")}
+    methods |= {name: find_method(name) for name in config.baselines}
+    results = {name: measure(cell, method) for name, method in methods.items()}
     where = {"cell": cell.name, "seed": SEED, "tasks": cell.tasks, "starts": cell.starts, "calls": cell.budget}
     config.folder.mkdir(parents=True, exist_ok=True)
     about = about | {"command": str(about.get("command", "")).replace("policy.json", stem.name + ".json")}
@@ -67,13 +79,22 @@ def ship(run: Path, config: Config) -> Path:
 
 
 def shipped_name(card: dict[str, Any]) -> str:
-    """paper-FAMILY-DIMENSION, and what the policy lacks."""
+    """KIND-FAMILY-DIMENSION, what the policy lacks, and which training seed of several it has."""
     settings = card["settings"]
-    parts = ["paper", family_of(card), str(settings["d"])]
+    parts = [kind_of(card), family_of(card), str(settings["d"])]
     parts += ["no-controller"] if not settings["use_controller"] else []
     parts += ["no-memory"] if not settings["use_memory"] else []
     parts += [f"horizon-{settings['event_horizon']}"] if settings["event_horizon"] != EVENT_HORIZON else []
+    number = card["about"].get("seed", FIRST_SEED) - FIRST_SEED
+    parts += [f"seed-{number}"] if 0 < number < SEEDS else []
     return "-".join(parts)
+
+
+def kind_of(card: dict[str, Any]) -> str:
+    """`paper` for the paper's schedule run to its end."""
+    about = card["about"]
+    whole = is_as_written(from_plain(about["schedule"])) and not about["stopped_early"]
+    return "paper" if whole else "tuned"
 
 
 def family_of(card: dict[str, Any]) -> str:
@@ -93,9 +114,9 @@ def card_cell(card: dict[str, Any], tasks: int | None = None) -> Cell:
     return dataclasses.replace(cell, tasks=max(TASKS, RUNS // cell.starts) if tasks is None else tasks)
 
 
-def measure(cell: Cell, method: str) -> dict[str, Any]:
+def measure(cell: Cell, method: AbstractMethod) -> dict[str, Any]:
     """Mean over tasks of the lowest gap, which the paper calls best, its interval, and the share of hits."""
-    values = summarise(run_cell(cell, find_method(method), SEED), cell.rule)
+    values = summarise(run_cell(cell, method, SEED), cell.rule)
     gaps = values["lowest_gap"]
     interval = mean_interval(gaps, seed=0) if np.isfinite(gaps).all() else (math.nan, math.nan)
     hits = values["hit_final"] if np.isnan(values["hit_best"]).all() else values["hit_best"]

@@ -129,7 +129,9 @@ def test_the_summary_for_people_says_what_was_skipped(folder, asked, capsys):
 
 def test_every_flag_changes_its_setting(folder, asked, capsys):
     words = "--preset paper-20 --family ackley --dimension 10 --law box --curriculum all --sigma 0.5 --directions 2"
-    words += " --event-horizon 4 --no-controller --no-memory --from p --seed 3 --epochs 7 --batch 8 --readings 32"
+    words += (
+        " --event-horizon 4 --no-controller --no-memory --no-place --from p --seed 3 --epochs 7 --batch 8 --readings 32"
+    )
     words += " --estimator evolution --precision float64"
     assert run(capsys, "out", *words.split())[0] == 0
     (config,) = asked
@@ -144,6 +146,7 @@ def test_every_flag_changes_its_setting(folder, asked, capsys):
         event_horizon=4,
         use_controller=False,
         use_memory=False,
+        sees_place=False,
         start="p",
         seed=3,
         epochs=7,

@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import equinox as eqx
+import jax
+import numpy as np
 import pytest
 
 from shapeopt.bench import methods
@@ -15,6 +17,10 @@ from shapeopt.bench.sensing import Noisy
 from shapeopt.paper.find import load_policy
 from shapeopt.paper.methods import FITTED, UnknownMethodError, find_method, fitted_policy, list_methods
 from shapeopt.paper.optimizer import ShapeOptimizer
+from shapeopt.paper.training.config import TrainConfig, to_plain
+from shapeopt.paper.training.trainer import untrained
+from shapeopt.paper.variants import CHANGES
+from shapeopt.paper.weights import save_policy
 from shapeopt.tasks import StartLaw, make_family
 
 CELL = Cell(make_family("ackley", 2), budget=4, tasks=1)
@@ -32,14 +38,17 @@ def test_methods_of_the_bench_are_found_as_they_are():
         find_method("adamm")
 
 
-@pytest.mark.parametrize(("name", "ending"), FITTED.items())
-def test_a_fitted_method_takes_the_policy_of_the_cell_s_family_dimension_and_ablation(store, name, ending):
+PLAIN = [(name, fitted) for name, fitted in FITTED.items() if fitted.change is None]
+
+
+@pytest.mark.parametrize(("name", "fitted"), PLAIN)
+def test_a_fitted_method_takes_the_policy_of_the_cell_s_family_dimension_and_ablation(store, name, fitted):
     for i, family in enumerate(("ackley", "levy")):
-        store(f"paper-{family}-2{ending}", seed=i, d=2)
+        store(f"{fitted.kind}-{family}-2{fitted.ending}", seed=i, d=2)
     method = find_method(name)
     assert method.name == name and [fitted_policy(name, cell) for cell in (CELL, LEVY)] == [
-        f"paper-ackley-2{ending}",
-        f"paper-levy-2{ending}",
+        f"{fitted.kind}-ackley-2{fitted.ending}",
+        f"{fitted.kind}-levy-2{fitted.ending}",
     ]
     for cell in (CELL, LEVY):
         assert method.lacks(cell) == ""
@@ -49,6 +58,21 @@ def test_a_fitted_method_takes_the_policy_of_the_cell_s_family_dimension_and_abl
     assert method.version(CELL) != method.version(LEVY)
     rotated = replace(CELL, family=make_family("ackley", 2, StartLaw.NEAR, rotated=True), sensing=Noisy(0.5))
     assert method.version(rotated) == method.version(CELL), "start law, rotation and readings choose no policy"
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_method_takes_the_same_policy_without_a_part_and_is_another_version(weights, drawn, change):
+    config = TrainConfig(family="ackley", hidden=4, rank=1)
+    save_policy(weights / "tuned-ackley-2", drawn(d=2), {"schedule": to_plain(config)})
+    method, whole = find_method(f"tuned_{change}"), find_method("tuned")
+    policy, before = method.optimizer(CELL).policy, whole.optimizer(CELL).policy
+    assert not eqx.tree_equal(policy, before) and method.version(CELL) != whole.version(CELL)
+    zero = all(not np.any(leaf) for leaf in jax.tree.leaves(eqx.filter(policy.planner.network, eqx.is_array)))
+    began = untrained(config).planner.network.layers[0].weight
+    assert zero == (change == "zero_networks")
+    assert (policy.controller is None) == (change == "uncontrolled")
+    assert (policy.sees_place, policy.writes) == (change != "blind", change != "forgetful")
+    assert np.array_equal(policy.planner.network.layers[0].weight, began) == (change == "initialised")
 
 
 def test_a_fitted_method_s_version_follows_the_weights_of_its_cell_alone(store):

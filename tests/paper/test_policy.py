@@ -49,10 +49,10 @@ def state_of(policy: PaperPolicy, seed: int, scale: float = 1.0):
 def view_of(policy: PaperPolicy, seed: int, state=None) -> View:
     """What the networks would see of a drawn state, with drawn cues, directions and stiffnesses."""
     rng, d, dtype = np.random.default_rng(seed + 1000), policy.planner.d, policy.settings["dtype"]
-    directions = rng.normal(size=(3 + policy.use_memory, d))
+    directions = rng.normal(size=(2 + policy.use_memory, d))
     drawn = rng.uniform(-2, 2, CUES), directions, rng.uniform(-3, 3, (len(Mode), d)), 2.0, 0.5
-    z = policy.observe(*(state_of(policy, seed) if state is None else state))
-    return View(z, *(jnp.asarray(part, dtype) for part in drawn))
+    state = state_of(policy, seed) if state is None else state
+    return View(state[0], policy.observe(*state), *(jnp.asarray(part, dtype) for part in drawn))
 
 
 @eqx.filter_jit
@@ -239,7 +239,7 @@ def test_without_memory_there_is_no_read_and_no_way_back_to_the_best():
     z = policy.observe(jnp.ones(4), jnp.ones(4), jnp.array(1.0), jnp.ones(4))
     assert z.shape == (14,)
     view = view_of(policy, 0, (jnp.ones(4), jnp.ones(4), jnp.array(1.0), jnp.ones(4)))
-    assert policy.planner.gains.directions.shape == (3,)
+    assert policy.planner.gains.directions.shape == (2,)
     assert jnp.all(jnp.isfinite(policy.plan(view).anchor))
 
 
@@ -264,11 +264,11 @@ def test_a_sampled_mode_follows_its_probabilities_and_otherwise_the_key_is_ignor
 def test_the_anchor_keeps_to_the_box_it_is_given():
     policy = wild(0, 3.0, d=2)
     view = view_of(policy, 2)
-    q = view.z[:2]
+    q = view.q
     lower, upper = q - 0.1, q + 0.05
     anchor = policy.plan(view, None, lower, upper).anchor
     assert jnp.all((anchor >= lower) & (anchor <= upper))
-    away = view._replace(z=view.z + jnp.zeros_like(view.z).at[:2].set(100.0))
+    away = view._replace(q=q + 100.0)
     assert jnp.all(policy.plan(away, None, -jnp.inf, jnp.inf).anchor > 90.0)
 
 

@@ -2,22 +2,36 @@
 
 import json
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import equinox as eqx
+import jax
 import pytest
 
 from shapeopt.paper.find import FITTED, load_policy
 from shapeopt.paper.methods import find_method
+from shapeopt.paper.training.config import PRESETS, Precision, TrainConfig, paper_preset, to_plain
+from shapeopt.paper.training.trainer import untrained
 from shapeopt.paper.weights import load_card, save_policy
 
 SHIP = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "ship.py"))
-ABOUT = {"family": "ackley", "seed": 7, "command": "shapeopt train FOLDER --config config.toml"}
+SHORT = TrainConfig(family="ackley", hidden=4, rank=1, seed=7, precision=Precision.DOUBLE)
+ABOUT = {
+    "family": "ackley",
+    "seed": 7,
+    "command": "shapeopt train FOLDER --config config.toml",
+    "schedule": to_plain(SHORT),
+    "stopped_early": False,
+}
 
 
-def card(family="ackley", **settings):
+def card(family="ackley", seed=20_261, stopped=False, schedule=None, **settings):
     usual = {"d": 2, "use_controller": True, "use_memory": True, "event_horizon": 6}
-    return {"about": {"family": family}, "settings": usual | settings}
+    found = usual | settings
+    schedule = to_plain(schedule or replace(paper_preset(found["d"]), dimension=found["d"]))
+    about = {"family": family, "seed": seed, "schedule": schedule, "stopped_early": stopped}
+    return {"about": about, "settings": found}
 
 
 @pytest.mark.parametrize(
@@ -28,6 +42,9 @@ def card(family="ackley", **settings):
         ("paper-lennard_jones-6-no-memory", card("lennard_jones", d=6, use_memory=False)),
         ("paper-ackley-100-horizon-4", card(d=100, event_horizon=4)),
         ("paper-multiwell-1", card("double_well", d=1)),
+        ("paper-ackley-2-seed-1", card(seed=20_262)),
+        ("tuned-ackley-2", card(stopped=True)),
+        ("tuned-ackley-2-seed-2", card(seed=20_263, schedule=PRESETS["tuned-2"])),
     ],
 )
 def test_the_name_says_family_dimension_and_what_is_lacking(name, made):
@@ -48,17 +65,26 @@ def test_a_shipped_run_is_a_method_s_policy_with_results_of_itself_and_its_rival
     run = tmp_path / "run"
     run.mkdir()
     policy = drawn(d=2, use_memory=False)
-    save_policy(run / "policy", policy, ABOUT)
+    save_policy(run / "policy", policy, ABOUT | {"schedule": to_plain(replace(SHORT, use_memory=False))})
     SHIP["main"](SHIP["Config"]((run,), tasks=1, baselines=("gd",), folder=weights))
-    assert "paper-ackley-2-no-memory, ackley-2-paper-varied-48, 1 tasks x 32 starts" in capsys.readouterr().out
-    assert eqx.tree_equal(load_policy("paper-ackley-2-no-memory"), policy)
-    about = load_card(weights / "paper-ackley-2-no-memory")["about"]
-    assert {name: about[name] for name in ABOUT} == ABOUT
-    assert set(about["results"]) == {"paper-ackley-2-no-memory", "gd"} and about["results_of"]["seed"] == SHIP["SEED"]
+    assert "tuned-ackley-2-no-memory, ackley-2-paper-varied-48, 1 tasks x 32 starts" in capsys.readouterr().out
+    assert eqx.tree_equal(load_policy("tuned-ackley-2-no-memory"), policy)
+    about = load_card(weights / "tuned-ackley-2-no-memory")["about"]
+    kept = [name for name in ABOUT if name != "schedule"]
+    assert {name: about[name] for name in kept} == {name: ABOUT[name] for name in kept}
+    rows = {"tuned-ackley-2-no-memory", "initialised", "zero_networks", "gd"}
+    assert set(about["results"]) == rows and about["results_of"]["seed"] == SHIP["SEED"]
     for row in about["results"].values():
         assert 0 < row["best_gap"] < 30 and 0 <= row["hit_rate"] <= 1 and row["interval"] == [None, None]
     cell = SHIP["card_cell"](card())
-    assert find_method("paper_without_memory").lacks(cell) == "" and find_method("paper").lacks(cell)
+    assert find_method("tuned_without_memory").lacks(cell) == "" and find_method("paper").lacks(cell)
+
+
+def test_a_policy_that_is_its_initialisation_is_refused(tmp_path):
+    with jax.enable_x64(True):
+        save_policy(tmp_path / "policy", untrained(SHORT), ABOUT)
+    with pytest.raises(ValueError, match="bit for bit its initialisation"):
+        SHIP["ship"](tmp_path, SHIP["Config"]((tmp_path,), folder=tmp_path / "out"))
 
 
 def test_tasks_of_the_training_run_are_refused(tmp_path, drawn):

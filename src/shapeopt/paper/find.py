@@ -11,7 +11,9 @@ from .policy import PaperPolicy
 from .weights import PolicyFileError, policy_files, read_policy
 
 CHECKOUT = Path(__file__).parents[3] / "weights"  # of the repository, where the package is run from a checkout
-FITTED = re.compile(r"(?P<family>paper-\w+)-(?P<dimension>\d+)(?P<variant>(-[\w-]+)?)")  # for one family and dimension
+FITTED = re.compile(
+    r"(?P<family>(paper|tuned)-\w+)-(?P<dimension>\d+)(?P<variant>(-[\w-]+)?)"
+)  # for one family and dimension
 
 
 def folders() -> tuple[Path, ...]:

@@ -17,36 +17,60 @@ from ..bench.methods import AbstractCompiled, AbstractMethod, UnknownMethodError
 from .dynamics import SemiImplicitStep
 from .find import find_stem, load_policy, stored
 from .optimizer import ShapeOptimizer
+from .variants import CHANGES
 from .weights import cast_policy, load_card
 
-# Methods that take the policy trained for the cell's family and dimension, and how the names of their policies end.
-FITTED: Mapping[str, str] = MappingProxyType(
-    {
-        "paper": "",
-        "paper_without_controller": "-no-controller",
-        "paper_without_memory": "-no-memory",
-        "paper_horizon_4": "-horizon-4",
+KINDS = ("paper", "tuned")  # trained as written, and trained otherwise
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A method that takes the policy trained for the cell's family and dimension, KIND-FAMILY-DIMENSION and an ending,
+    as it is or with a change of `CHANGES`."""
+
+    kind: str
+    ending: str = ""
+    change: str | None = None
+
+
+def _fitted() -> Mapping[str, Fitted]:
+    table = {
+        "paper": Fitted("paper"),
+        "paper_without_controller": Fitted("paper", "-no-controller"),
+        "paper_without_memory": Fitted("paper", "-no-memory"),
+        "paper_horizon_4": Fitted("paper", "-horizon-4"),
+        "tuned": Fitted("tuned"),
+        "tuned_without_memory": Fitted("tuned", "-no-memory"),
     }
-)
+    seeds = {f"{kind}_seed_{number}": Fitted(kind, f"-seed-{number}") for kind in KINDS for number in (1, 2)}
+    changed = {f"{kind}_{change}": Fitted(kind, change=change) for kind in KINDS for change in CHANGES}
+    return MappingProxyType(table | seeds | changed)
+
+
+FITTED: Mapping[str, Fitted] = _fitted()
 
 
 @dataclass(frozen=True)
 class Stored(AbstractCompiled):
     """SHAPE with a stored policy of the paper's kind; trained anew, it is another version.
 
-    `policies` gives the name or the path of the policy for a cell.
+    `policies` gives the name or the path of the policy for a cell; `change` names what is taken from it.
     """
 
     name: str
     policies: Callable[[Cell], str]
+    change: str | None = None
 
     def optimizer(self, cell: Cell) -> ShapeOptimizer:
         """SHAPE in double precision, in which every comparison is made; the energy ledger is not kept."""
-        policy = cast_policy(load_policy(self.policies(cell)), "float64")
+        policy = load_policy(self.policies(cell))
+        if self.change is not None:
+            policy = CHANGES[self.change](policy, load_card(find_stem(self.policies(cell))))
+        policy = cast_policy(policy, "float64")
         return ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False)
 
     def version(self, cell: Cell) -> str:
-        return _version_of(load_card(find_stem(self.policies(cell))))
+        return _version_of(load_card(find_stem(self.policies(cell))), self.change)
 
     def lacks(self, cell: Cell) -> str:
         policy, d = self.policies(cell), cell.family.dimension
@@ -71,7 +95,7 @@ def find_method(name: str) -> AbstractMethod:
         UnknownMethodError: there is no such method, or its files can't be read.
     """
     if name in FITTED:
-        return Stored(name, lambda cell: fitted_policy(name, cell))
+        return Stored(name, lambda cell: fitted_policy(name, cell), FITTED[name].change)
     if name in stored() or name.endswith((".safetensors", ".json")) or Path(f"{name}.safetensors").is_file():
         return _policy(name)
     try:
@@ -83,13 +107,14 @@ def find_method(name: str) -> AbstractMethod:
 
 
 def fitted_policy(method: str, cell: Cell) -> str:
-    """The name of the policy that a method of `FITTED` takes on a cell: paper-FAMILY-DIMENSION and the ending."""
-    return f"paper-{cell.family.name}-{cell.family.dimension}{FITTED[method]}"
+    """The name of the policy that a method of `FITTED` takes on a cell: KIND-FAMILY-DIMENSION and the ending."""
+    fitted = FITTED[method]
+    return f"{fitted.kind}-{cell.family.name}-{cell.family.dimension}{fitted.ending}"
 
 
-def _version_of(card: Mapping[str, Any]) -> str:
-    """What tells a policy from another one, by its card."""
-    what = json.dumps([card["kind"], card["settings"], card["sha256"]], sort_keys=True)
+def _version_of(card: Mapping[str, Any], change: str | None) -> str:
+    """What tells a policy, changed or not, from another one, by its card."""
+    what = json.dumps([card["kind"], card["settings"], card["sha256"], *filter(None, [change])], sort_keys=True)
     return hashlib.sha256(what.encode()).hexdigest()
 
 

@@ -36,11 +36,12 @@ class View(NamedTuple):
 
     `cues` are 1; the share of the budget spent, from -1 to 1; and, each in [-2, 2]: f above the best, the log of the
     force, the log of how stiff the last moves were against how steep. `directions` are unit-free moves of a coordinate:
-    towards the middle of the box, down the force, along the momentum, and, with memory, towards the best place.
+    down the force, along the momentum, and, with memory, towards the best place. None of them knows the box.
 
     Departs from the paper: it has z alone.
     """
 
+    q: Float[Array, " d"]
     z: Float[Array, " z"]  # eq. dp_assimilated_signal
     cues: Float[Array, " cues"]
     directions: Float[Array, "k d"]
@@ -112,18 +113,18 @@ class PaperPlanner(eqx.Module):
         upper: Float[Array, " d"] | float = REACH,
         mode_key: PRNGKeyArray | None = None,
     ) -> StageAction:
-        """The action at the q that the observation begins with; the mode is drawn if there is a `mode_key`."""
+        """The action at q; the mode is drawn if there is a `mode_key`."""
         gains = _like(self.gains, view.z)
         heads = _apply(self.network, jnp.concatenate([view.z, view.cues]))
         move, logits, scalars = jnp.split(heads, (self.d, self.d + len(Mode)))
         move, logits = move + gains.directions @ view.directions, logits + gains.logits @ view.cues
         mode = jnp.argmax(logits) if mode_key is None else jax.random.categorical(mode_key, logits)
-        alpha, q = _inside(scalars[:2] + HALF_DAMPED), view.z[: self.d]
+        alpha = _inside(scalars[:2] + HALF_DAMPED)
         stays = (mode == Mode.REFINE) & (view.strength > 0)  # without any force there is nothing to refine
         away = jnp.where(stays, 0.0, self.trust_radius) * jnp.tanh(move)
         return StageAction(
             mode=mode.astype(jnp.int32),
-            anchor=jnp.clip(q + away, lower, upper),
+            anchor=jnp.clip(view.q + away, lower, upper),
             alpha_J=alpha[0],
             alpha_R=alpha[1],
             kappa=KAPPA_MIN + (1.0 - KAPPA_MIN) * jax.nn.sigmoid(scalars[2] + gains.kappa @ view.cues + QUIET),
@@ -157,11 +158,13 @@ class PaperController(eqx.Module):
     rank: int = eqx.field(static=True)
     u_max: float = eqx.field(static=True)
     h: float = eqx.field(static=True)
+    sees_place: bool = eqx.field(static=True, default=True)  # else the anchor is told as a move from q
 
     def __call__(self, view: View, action: StageAction) -> Control:
         d, r, gains, weights = self.d, self.rank, _like(self.gains, view.z), action.mode_weights
         chosen = jnp.stack([action.alpha_J, action.alpha_R, action.kappa])
-        heads = _apply(self.network, jnp.concatenate([view.z, view.cues, action.anchor, weights, chosen]))
+        anchor = action.anchor if self.sees_place else action.anchor - view.q
+        heads = _apply(self.network, jnp.concatenate([view.z, view.cues, anchor, weights, chosen]))
         cuts = (d, 2 * d, 3 * d, (3 + r) * d, (3 + 2 * r) * d, (3 + 3 * r) * d)
         log_mass, push, damping, *factors, scalars = jnp.split(heads, cuts)
         factor = LOG_MASS_REACH * jnp.tanh((log_mass + weights @ gains.log_mass @ view.cues) / LOG_MASS_REACH)

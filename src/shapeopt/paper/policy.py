@@ -35,7 +35,7 @@ from .networks import (
     norm,
     plain_control,
 )
-from .shaping import shaped_potential
+from .shaping import cell_potential, shaped_potential
 from .stage import PaperState, Stage, Survey, acting_on
 
 BASINS = 16  # slots of the archive; ours
@@ -57,7 +57,8 @@ class PaperPolicy(AbstractPolicy):
     readings show (see `stage`), where the paper takes f as it is. The momentum's bound, P_MAX, shrinks the whole
     momentum rather than clip each component, and acts as the next step begins, this step being limited by a radius.
     After a reading that is not finite the plant goes halfway back to the last finite one, or anywhere if there was
-    none. `plan_horizon` and `sample_mode` are off by default.
+    none. `plan_horizon` and `sample_mode` are off by default. Without `sees_place` the networks are not told where in
+    the box q lies (zeros in its stead, the anchor as a move from q), so that no pull to a place can be learned.
     """
 
     kind: ClassVar[str] = "paper"
@@ -72,6 +73,9 @@ class PaperPolicy(AbstractPolicy):
     u_max: float = eqx.field(static=True)
     sample_mode: bool = eqx.field(static=True)  # draw the mode from its probabilities instead of taking the likeliest
     p_max: float = eqx.field(static=True, default=math.inf)  # in units of f; P_MAX, a length, is the bound
+    sees_place: bool = eqx.field(static=True, default=True)  # whether q is in z, as the paper has it
+    cell_shaping: bool = eqx.field(static=True, default=False)  # U_mem and V_bar from m_s instead of the archive
+    writes: bool = eqx.field(static=True, default=True)  # false: memory and archive stay empty, a row of the tables
 
     @staticmethod
     def create(
@@ -89,6 +93,8 @@ class PaperPolicy(AbstractPolicy):
         u_max: float = 1.0,
         plan_horizon: bool = False,
         sample_mode: bool = False,
+        sees_place: bool = True,
+        cell_shaping: bool = False,
         dtype: str | None = None,
     ) -> "PaperPolicy":
         """An untrained policy; `hidden` and `dtype` default to the paper's width and to JAX's current float."""
@@ -98,6 +104,8 @@ class PaperPolicy(AbstractPolicy):
         check_integer("descriptor_size", descriptor_size, 0)
         hidden = nearest_hidden(d) if hidden is None else hidden
         check_integer("hidden", hidden, 1)
+        if cell_shaping and (d > 2 or not use_memory):
+            raise ValueError(f"`cell_shaping` needs a memory and one or two dimensions; got {d} and {use_memory}.")
         for name, size in (("h", h), ("trust_radius", trust_radius), ("u_max", u_max)):
             if not (isinstance(size, (int, float)) and 0 < size < math.inf):
                 raise ValueError(f"`{name}` must be positive and finite; got {size!r}.")
@@ -105,12 +113,12 @@ class PaperPolicy(AbstractPolicy):
         seen = 3 * d + 2 + descriptor_size + (spatial_read_size(d) if use_memory else 0) + CUES
         plan_key, control_key = jax.random.split(key)
         network = make_network(seen, d + len(Mode) + 4, hidden, float_type, plan_key)
-        gains = PlannerGains.prior(3 + use_memory, float_type)
+        gains = PlannerGains.prior(2 + use_memory, float_type)
         planner = PaperPlanner(network, gains, d, trust_radius, event_horizon, plan_horizon)
         controller = None
         if use_controller:
             network = make_network(seen + d + len(Mode) + 3, 3 * d + 3 * d * rank + 2, hidden, float_type, control_key)
-            controller = PaperController(network, ControllerGains.zero(float_type), d, rank, u_max, h)
+            controller = PaperController(network, ControllerGains.zero(float_type), d, rank, u_max, h, sees_place)
         return PaperPolicy(
             planner=planner,
             controller=controller,
@@ -121,6 +129,8 @@ class PaperPolicy(AbstractPolicy):
             hidden=hidden,
             u_max=u_max,
             sample_mode=sample_mode,
+            sees_place=sees_place,
+            cell_shaping=cell_shaping,
         )
 
     @staticmethod
@@ -144,6 +154,8 @@ class PaperPolicy(AbstractPolicy):
             "u_max": self.u_max,
             "plan_horizon": self.planner.plan_horizon,
             "sample_mode": self.sample_mode,
+            "sees_place": self.sees_place,
+            "cell_shaping": self.cell_shaping,
             "dtype": self.planner.network.layers[0].weight.dtype.name,
         }
 
@@ -158,7 +170,8 @@ class PaperPolicy(AbstractPolicy):
     ) -> Float[Array, " z"]:
         """z of eq. dp_assimilated_signal, with f and g already in the stage's units."""
         extras = (descriptor if self.descriptor_size else None, memory_read if self.use_memory else None)
-        return jnp.concatenate([q, p, g, f[None], norm(g)[None], *(part for part in extras if part is not None)])
+        place = q if self.sees_place else jnp.zeros_like(q)
+        return jnp.concatenate([place, p, g, f[None], norm(g)[None], *(part for part in extras if part is not None)])
 
     def plan(
         self,
@@ -208,7 +221,7 @@ class PaperPolicy(AbstractPolicy):
         self, state: PaperState, plant: Plant, action: StageAction, cause: Int[Array, ""]
     ) -> tuple[PaperState, StageAction]:
         """Write memory, freeze the units, plan (Algorithm alg:dp_event_interface)."""
-        state = state.written(plant, action.mode, cause)
+        state = state.written(plant, action.mode, cause) if self.writes else state
         state = replace(state, stage=Stage.opened(state.survey.scales(), plant.f), stages=state.stages + 1)
         mode_key = state.draw_key(0) if self.sample_mode else None
         planned = self.plan(self._view(state, plant), mode_key, plant.lower, plant.upper)
@@ -222,7 +235,10 @@ class PaperPolicy(AbstractPolicy):
         kappa = anchor_gain(chosen, action)
         archive = state.archive if self.use_memory else None
         heights = jnp.exp(SHAPING + 2.0 * jnp.tanh(self.planner.gains.shaping.astype(kappa.dtype)))
-        potential = shaped_potential(action.anchor, kappa, archive, scales.value, action.mode, heights)
+        if self.cell_shaping and state.memory is not None:
+            potential = cell_potential(action.anchor, kappa, state.memory, scales.value, action.mode, heights)
+        else:
+            potential = shaped_potential(action.anchor, kappa, archive, scales.value, action.mode, heights)
         radius = jnp.full_like(kappa, FARTHEST * plant.q.size**0.5)
         drive = Drive(acting_on(chosen.structure, kept), potential, radius)
         either = lambda a, b: a if a is b else jnp.where(plant.finite, a, b)  # noqa: E731
@@ -241,8 +257,9 @@ class PaperPolicy(AbstractPolicy):
         strength = norm(g) / plant.q.size**0.5
         cues = [RISE * rise, jnp.log(strength + FAINT), jnp.mean(stiffness[1] - stiffness[0])]
         memory = None if state.memory is None else state.memory.read(plant.q)
-        directions = [-plant.q, -g, p, *([survey.best_place - plant.q] if self.use_memory else [])]
+        directions = [-g, p, *([survey.best_place - plant.q] if self.use_memory else [])]
         return View(
+            plant.q,
             self.observe(plant.q, p, f, g, memory),
             jnp.stack([jnp.ones_like(rise), 2.0 * plant.spent - 1.0, *(jnp.clip(cue, -2.0, 2.0) for cue in cues)]),
             jnp.stack(directions),

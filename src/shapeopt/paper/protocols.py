@@ -26,7 +26,12 @@ MULTIWELL_SIGMA = 0.1
 ABLATION_SIGMA = 0.2
 
 PAPER_BASELINES = ("gd", "momentum", "nag", "rmsprop", "adam", "lionk", "shampoo", "soap", "sophia")
-PAPER_METHODS = ("universal", "paper", *PAPER_BASELINES)
+PAPER_METHODS = ("universal", "paper", "tuned", *PAPER_BASELINES)
+# what learning does: each kind as trained, by other seeds, as it began, and with parts taken away; see `variants`
+LEARNING_CHANGES = ("seed_1", "seed_2", "initialised", "zero_networks", "blind", "uncontrolled", "forgetful")
+LEARNING_METHODS = tuple(
+    name for kind in ("paper", "tuned") for name in (kind, *(f"{kind}_{change}" for change in LEARNING_CHANGES))
+)
 
 
 def _paper() -> Iterator[Cell]:
@@ -67,6 +72,13 @@ def _paper_science() -> Iterator[Cell]:
         yield Cell(family, SCIENCE_HORIZON, PAPER_TASKS, 32, rule=PAPER_HIT)
 
 
+def _elsewhere() -> Iterator[Cell]:
+    """The synthetic cells with optima and starts anywhere in the box."""
+    for cell in _paper():
+        family = make_family(cell.family.name, cell.family.dimension, StartLaw.BOX, varied=True)
+        yield Cell(family, cell.budget, cell.tasks, cell.starts, rule=PAPER_HIT)
+
+
 def _ablated() -> Iterator[Cell]:
     """Cells of tab. ackley_memory_controller_ablation_main."""
     for cell in _paper():
@@ -90,6 +102,18 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
             ),
             Protocol("settings", "the paper's S1 to S6 on Ackley", tuple(_settings()), PAPER_METHODS),
             Protocol("oracles", "the paper's oracle ablation on Ackley", tuple(_oracles()), PAPER_METHODS),
+            Protocol(
+                "learning",
+                "trained policies with parts of what they learned taken away",
+                (*_paper(), *_paper_science(), next(_multiwell())),
+                LEARNING_METHODS,
+            ),
+            Protocol(
+                "learning-box",
+                "the same on optima and starts anywhere in the box, on which none of them was trained",
+                tuple(_elsewhere()),
+                LEARNING_METHODS,
+            ),
             Protocol(
                 "ablation-controller",
                 "the paper's policy without its controller",

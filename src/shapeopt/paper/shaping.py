@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ..core import Mode
 from .dynamics import Centres, ShapedPotential
-from .memory import Archive
+from .memory import AbstractSpatialMemory, Archive
 
 REPULSION = (
     0.1  # height of U_mem after many visits, half of it after one; mild, since a good basin may be refined again
@@ -51,6 +51,30 @@ def shaped_potential(
         return ShapedPotential.anchored(anchor, kappa)
     memory, bar = repulsion(archive, heights[0] * unit), barrier(archive, heights[1] * unit, mode == Mode.ESCAPE)
     return ShapedPotential(anchor, kappa, memory, bar)
+
+
+def cell_potential(
+    anchor: Float[Array, " d"],
+    kappa: Float[Array, ""],
+    memory: AbstractSpatialMemory,
+    unit: Float[Array, ""],
+    mode: Int[Array, ""],
+    heights: Float[Array, " 2"] | tuple[float, float] = (1.0, 1.0),
+) -> ShapedPotential:
+    """U_shp with U_mem and V_bar on the cells of m_s, as the paper has them as functions of m_s, instead of basins.
+
+    Departs from the paper: the forms are ours, as above; widths are those of the cells.
+    """
+    regions = memory.regions()
+    widths = jnp.full_like(regions.counts, regions.width)
+    seen = regions.counts / (regions.counts + 1.0)
+    raised = jnp.where(mode == Mode.ESCAPE, BARRIER * unit, 0.0) * (regions.counts > 0)
+    return ShapedPotential(
+        anchor,
+        kappa,
+        Centres(regions.points, heights[0] * REPULSION * unit * seen, widths),
+        Centres(regions.points, heights[1] * raised, widths),
+    )
 
 
 def _centres(archive: Archive, heights: Float[Array, " A"], width: float) -> Centres:

@@ -1,5 +1,7 @@
 """The statements hold on a shipped policy, with figures and page; a broken operator is caught."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,6 +13,15 @@ from shapeopt.core import Box
 from shapeopt.paper.base import AbstractPolicy
 from shapeopt.paper.dynamics import DissipationOperator, ShapedPotential, SkewOperator
 from shapeopt.paper.find import load_policy
+from shapeopt.paper.theory.accepted import (
+    TerminalCheck,
+    check_improvement,
+    degenerate_share,
+    energy_bound,
+    errors_of,
+    least_slope_excess,
+    terminal_bound,
+)
 from shapeopt.paper.theory.frozen import FrozenStage, bounds_of, freeze, stage_of
 from shapeopt.paper.theory.lyapunov import SHARES, Constants, check_rates, fitted_rate
 from shapeopt.paper.theory.progress import Proposals, frequencies
@@ -96,16 +107,43 @@ def test_one_command_writes_the_report_and_all_statements_hold(tmp_path, capsys,
     monkeypatch.setattr("shapeopt.paper.theory.study.STEPPED", 1)
     assert main(["theory", str(tmp_path / "out"), "--policies", "paper-ackley-2", "--runs", "40"]) == 0
     page = (tmp_path / "out" / "report.md").read_text()
-    assert "**broken**" not in page and page.count("| held |") == 6
+    assert "**broken**" not in page and page.count("| held |") == 9
     for name in ("rates", "defects", "progress"):
         assert f"({name}.svg)" in page and (tmp_path / "out" / f"{name}.svg").stat().st_size > 10_000
-    assert capsys.readouterr().out.count("held") == 6
+    assert capsys.readouterr().out.count("held") == 9
 
 
 @pytest.mark.parametrize("words", [["--policies", "nobody"], ["--runs", "1"], ["--policies", "paper-ackley"]])
 def test_wrong_arguments_are_named(tmp_path, words, capsys):
     assert main(["theory", str(tmp_path), *words]) == 2
     assert words[0] in capsys.readouterr().err
+
+
+@pytest.mark.full
+def test_stages_improve_only_where_the_best_is_accepted(quick_compilation):
+    policy = cast_policy(load_policy("paper-ackley-2"), jnp.float64)
+    runs = watch("whole", policy, make_family("ackley", 2, StartLaw.PAPER, varied=True), 4, 24, 0)
+    found = check_improvement(runs)
+    assert found.holds and found.stages > 4 and found.last_rises > 0
+    assert not check_improvement(replace(runs, best=runs.f)).holds  # the last value in place of the best
+
+
+def test_a_sequence_that_stands_still_off_a_critical_point_has_errors_that_do_not_fade():
+    q = np.zeros((9, 2))
+    np.testing.assert_array_equal(errors_of(q, np.ones(9), np.ones(9), 1.0, 1.0), np.ones(8))
+    falling = 0.5 ** np.arange(9)
+    errors = errors_of(falling[:, None], falling**2, 2 * falling, 0.5, 4.0)  # gradient descent on q^2
+    np.testing.assert_array_equal(errors, 0.0)
+    assert least_slope_excess(falling**2, 2 * falling, errors, 0.5, 4.0) < 0
+    assert least_slope_excess(np.ones(9), np.ones(9), np.zeros(8), 1.0, 1.0) > 0  # errors that hide the slope
+
+
+def test_a_residual_says_nothing_of_the_distance_to_a_degenerate_minimum():
+    constant = Constants.of(bounds_of(stage_of(bowl([4.0, 4.0], 2.0), 0)), 4.0)
+    assert terminal_bound(constant, 4.0 * 0.1) >= 0.1  # on the bowl itself, |grad U| = 4 |q|
+    assert degenerate_share(constant) > 1e5
+    assert energy_bound(constant, 0.5 * 4.0 * 0.1**2) >= 0.1
+    assert not TerminalCheck(1.1, 0.5, 1e6).holds
 
 
 class Bowl(eqx.Module):

@@ -21,6 +21,10 @@ def _shown(metavar: str, name: str | None = None) -> Any:
     return tyro.conf.arg(metavar=metavar, help_behavior_hint="", name=name)
 
 
+# settings that a flag switches off
+NEGATED = {"use_controller": "no_controller", "use_memory": "no_memory", "sees_place": "no_place"}
+
+
 @dataclass(frozen=True)
 class Train:
     """Train a policy on a family of tasks; started again, it goes on where it stopped."""
@@ -52,6 +56,8 @@ class Train:
     """Ablation: unit mass and plain damping instead of the learned controller."""
     no_memory: bool = False
     """Ablation: planner and controller do not see the memory."""
+    no_place: bool = False
+    """Planner and controller do not see where in the box they are, and can't learn a pull to a place."""
     start: Annotated[str | None, _shown("POLICY", name="from")] = None
     """Go on from a stored policy, by name or path, instead of random weights."""
     seed: Annotated[int | None, _shown("INT")] = None
@@ -195,10 +201,9 @@ class Train:
         if self.family is not None and ":" not in self.family and self.family not in FAMILIES:
             known = f"one of {', '.join(FAMILIES)}, or package.module:Attribute"
             raise UsageError(f"`family` must be {known}; got {self.family!r}{did_you_mean(self.family, FAMILIES)}")
-        given = {name: getattr(self, name) for name in FLAGS if name not in ("use_controller", "use_memory")}
+        given = {name: getattr(self, name) for name in FLAGS if name not in NEGATED}
         given |= {"dimension": self._dimension()}
-        given |= {"use_controller": False if self.no_controller else None}
-        given |= {"use_memory": False if self.no_memory else None}
+        given |= {name: False if getattr(self, flag) else None for name, flag in NEGATED.items()}
         chosen = {name: value for name, value in given.items() if value is not None}
         typed = from_plain(chosen)
         return {name: getattr(typed, name) for name in chosen}

@@ -8,7 +8,7 @@ from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Bool, Float, Int
 
 from ...core import REACH
-from .spatial import READ, AbstractSpatialMemory
+from .spatial import READ, AbstractSpatialMemory, Regions
 from .summary import BEST, COUNT, FEATURES, absorb, describe, empty_rows, is_writable, novelty_of
 
 BLOCK_LEVELS = (2, 4, 8)  # at most this many blocks at each level, coarse to fine; our choice, the paper names none
@@ -67,6 +67,12 @@ class BlockwiseMemory(AbstractSpatialMemory):
         known = checkpoint_name(jnp.isfinite(self.table[0, BEST]), READ)
         read = jnp.concatenate([features.reshape(-1), jnp.where(known, towards_best, 0.0)])
         return checkpoint_name(read, READ)
+
+    def regions(self) -> Regions:
+        if self.best_q.size > 1:  # a cell is a slab through the whole box
+            return super().regions()
+        points = (np.arange(BINS) + 0.5)[:, None] * (2.0 * REACH / BINS) - REACH
+        return Regions(jnp.asarray(points, self.table.dtype), self.table[1:, COUNT], 2.0 * REACH / BINS)
 
     def novelty(self, q: Float[Array, " d"]) -> Float[Array, ""]:
         return novelty_of(self.table[self._cells(self._coordinates(q)), COUNT])

@@ -8,7 +8,7 @@ from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Bool, Float, Int
 
 from ...core import REACH
-from .spatial import READ, AbstractSpatialMemory
+from .spatial import READ, AbstractSpatialMemory, Regions
 from .summary import CHANNELS, COUNT, FEATURES, absorb, describe, empty_rows, is_writable, novelty_of
 
 GRID_LEVELS = (4, 8, 16)  # our choice; the paper names neither the number of levels nor their sizes
@@ -61,6 +61,12 @@ class MultigridMemory(AbstractSpatialMemory):
 
     def read(self, q: Float[Array, "2"]) -> Float[Array, " features"]:
         return checkpoint_name(describe(self.table[self._cells(q)], self.table[0]).reshape(-1), READ)
+
+    def regions(self) -> Regions:
+        n = self.levels[-1]
+        centres = (np.arange(n) + 0.5) * (2.0 * REACH / n) - REACH
+        points = np.stack(np.meshgrid(centres, centres, indexing="ij"), axis=-1).reshape(-1, 2)
+        return Regions(jnp.asarray(points, self.table.dtype), self.table[-n * n :, COUNT], 2.0 * REACH / n)
 
     def novelty(self, q: Float[Array, "2"]) -> Float[Array, ""]:
         return novelty_of(self.table[self._cells(q), COUNT])

@@ -1,10 +1,19 @@
 """What every spatial memory m_s offers to the event map and to the policies (eqs. dp_memory_write_rule, dp_context)."""
 
 import abc
-from typing import Self
+from typing import NamedTuple, Self
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float
+
+
+class Regions(NamedTuple):
+    """Cells of a spatial memory: their centres, how often each was written, and how wide they are."""
+
+    points: Float[Array, "A d"]
+    counts: Float[Array, " A"]
+    width: float
+
 
 READ = "memory read"  # what `jax.checkpoint` may keep by name: a read is small, and the memory that it came from is not
 
@@ -28,6 +37,12 @@ class AbstractSpatialMemory(eqx.Module):
     @abc.abstractmethod
     def read(self, q: Float[Array, " d"]) -> Float[Array, " features"]:
         """MemRead(m_s, q) of eq. dp_assimilated_signal; scale-free, bounded, zero while empty."""
+
+    def regions(self) -> "Regions":
+        """The finest cells as places, for U_mem and V_bar; only in dimensions whose cells are places."""
+        raise ValueError(
+            f"`shaping` by the memory's cells needs one or two dimensions; {type(self).__name__} has more."
+        )
 
     @abc.abstractmethod
     def novelty(self, q: Float[Array, " d"]) -> Float[Array, ""]:

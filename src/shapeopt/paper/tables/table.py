@@ -11,6 +11,7 @@ from ...bench.tables import protocols_of
 from .ablation_tables import oracle_compact_table, settings_compact_table
 from .ablations import controller_table, horizon_table, memory_table
 from .goals import goals_table
+from .learning import learning_box_table, learning_table
 from .main_summary import main_summary
 from .mechanism_table import mechanisms_table
 from .protocol_tables import (
@@ -44,6 +45,10 @@ TABLES: Mapping[str, Named] = MappingProxyType(
         "settings-compact": Named("S1 to S6 in short", ("settings",), settings_compact_table),
         "oracles": Named("three oracles, every method", ("oracles",), oracle_table),
         "oracles-compact": Named("three oracles in short", ("oracles",), oracle_compact_table),
+        "learning": Named(
+            "what learning does, cell by cell", ("learning", "multiwell", "paper", "paper-science"), learning_table
+        ),
+        "learning-box": Named("the same under another start law", ("learning-box",), learning_box_table),
         "controller": Named("without the controller", ("ablation-controller",), controller_table),
         "memory": Named("without memory", ("ablation-memory",), memory_table),
         "horizon": Named("with a shorter event horizon", ("ablation-horizon",), horizon_table),

@@ -59,6 +59,8 @@ class Parts(NamedTuple):
     cross: Scalar
     square: Scalar
     pull: Scalar
+    momentum: Scalar  # |p|^2
+    slope: Scalar  # |grad U|^2
 
     def V(self, epsilon: float) -> Any:
         return self.gap + self.kinetic + epsilon * self.cross
@@ -101,6 +103,7 @@ class DefectCheck:
     noise: Sweep
     noise_slopes: np.ndarray
     own_h_resolved: float  # share of stages whose quickest motion the policy's own time step resolves
+    steps: Parts  # of the checking starts; (stages, starts, halvings, steps)
 
     @property
     def holds(self) -> bool:
@@ -162,6 +165,7 @@ def check_defects(stages: FrozenStage, checks: list[RateCheck], own_h: float, se
         noise=(noise := _noise_sweep(stages, checks, constants, C_1, h, radius, seed))[0],
         noise_slopes=noise[1],
         own_h_resolved=float(np.mean(own_h <= 2.0 / quick)),
+        steps=jax.tree.map(lambda leaf: leaf[:, STARTS // 2 :], plain.at),
     )
 
 
@@ -282,8 +286,9 @@ def _to_numpy(tree: Any) -> Any:
 
 def _parts(stage: FrozenStage, q: Vector, p: Vector) -> Parts:
     e, v = q - stage.q_star, stage.M_inv @ p
-    gap, pull = stage.U(q) - stage.U(stage.q_star), jnp.dot(e, jax.grad(stage.U)(q))
-    return Parts(gap, 0.5 * jnp.dot(p, v), jnp.dot(e, p), jnp.dot(e, e), pull)
+    g = jax.grad(stage.U)(q)
+    gap = stage.U(q) - stage.U(stage.q_star)
+    return Parts(gap, 0.5 * jnp.dot(p, v), jnp.dot(e, p), jnp.dot(e, e), jnp.dot(e, g), jnp.dot(p, p), jnp.dot(g, g))
 
 
 def _stepper(stage: FrozenStage, h: Scalar, u: Vector, upper: Vector) -> Any:

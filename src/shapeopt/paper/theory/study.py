@@ -8,6 +8,7 @@ import numpy as np
 from ...tasks import AbstractFamily, StartLaw, make_family
 from ..base import AbstractPolicy
 from ..find import load_policy
+from .accepted import CriticalCheck, ImprovementCheck, TerminalCheck, check_critical, check_improvement, check_terminal
 from .defects import DefectCheck, Sweep, check_defects, resolvable
 from .frozen import defects_of, freeze
 from .lyapunov import RateCheck, check_rates
@@ -59,8 +60,8 @@ def make_cell(name: str) -> Cell:
     """The cell of a stored policy: its runs are on tasks of the family in its name."""
     kind, _, rest = name.partition("-")
     family, _, dimension = rest.partition("-")
-    if kind != "paper" or not dimension.split("-")[0].isdigit():
-        raise ValueError(f"`name` must look like paper-FAMILY-DIMENSION; got {name!r}.")
+    if kind not in ("paper", "tuned") or not dimension.split("-")[0].isdigit():
+        raise ValueError(f"`name` must look like paper-FAMILY-DIMENSION or tuned-FAMILY-DIMENSION; got {name!r}.")
     varied = True if family in ("ackley", "levy", "rastrigin") else None
     return Cell(
         name, load_policy(name), make_family(family, int(dimension.split("-")[0]), StartLaw.PAPER, varied=varied), 48
@@ -76,9 +77,13 @@ def check_cell(cell: Cell, count: int, seed: int) -> Study:
         rates, flat, broken = check_rates(stages)
         fit = resolvable(stages, rates, STEPPED)
         defects = check_defects(stages, fit, runs.h, seed) if fit else None
+        terminal = check_terminal(defects) if defects is not None else None
+        improvement, critical = check_improvement(runs), check_critical(runs)
         progress = check_progress(runs)
     statements = [structure_statement(runs), ledger_statement(runs), rate_statement(rates, flat, broken)]
     statements += [] if defects is None else [defect_statement(defects), noise_statement(defects)]
+    statements += [] if terminal is None else [terminal_statement(terminal)]
+    statements += [improvement_statement(improvement), critical_statement(critical)]
     return Study(cell, runs, rates, defects, progress, [*statements, progress_statement(progress)])
 
 
@@ -175,6 +180,56 @@ def noise_statement(check: DefectCheck) -> Statement:
         "E[V] <= (C_1 h + C~_1 h tr(W Xi)) / c in the long run, C~_1 = 1 + 2 epsilon h + L h^2 / m_low",
         found,
         check.noise_holds,
+    )
+
+
+def terminal_statement(check: TerminalCheck) -> Statement:
+    found = (
+        f"stages that end at residual eta use at most {check.residual:.2g} of C eta, C = max(1, 1 / mu)",
+        f"stages that end by the budget use at most {check.energy:.2g} of C sqrt(E), C^2 = 8 / min(mu, 1 / m_high)",
+        f"broken without (A1): at 1e-3 from the minimum of q^4 / 4 the distance is {check.degenerate:.1g} times C eta",
+    )
+    return Statement(
+        "Where a frozen stage ends",
+        "Proposition prop:dp_frozen_stage_conv, eq. dp_stage_terminal_neighborhood",
+        "|q - q*| + |p| <= C eta at residual eta, and <= C sqrt(E) with E = (1 - c h)^n V_0 + C_1 h / c",
+        found,
+        check.holds,
+    )
+
+
+def improvement_statement(check: ImprovementCheck) -> Statement:
+    found = (
+        f"{check.stages} stages; the accepted value rises in {check.rises}",
+        f"{check.better} stages with a better equilibrium end where U is convex; largest excess {check.excess:.1e} of "
+        "the gain that was offered",
+        f"broken without acceptance: the last value rises in {check.last_rises} stages",
+        f"without the distortion's term, rho = 0, {check.undistorted} of the {check.better} would exceed the bound",
+    )
+    return Statement(
+        "Improvement from stage to stage",
+        "Proposition prop:dp_hybrid_memory_improvement, eqs. dp_monotone_acceptance, dp_strict_improvement",
+        "F_(s+1) <= F_s, and F_(s+1) <= f(q*) + C_1 eta + 2 rho where f(q*) < F_s, C_1 = |q+ - q*|",
+        found,
+        check.holds,
+    )
+
+
+def critical_statement(check: CriticalCheck) -> Statement:
+    found = (
+        f"a = {check.a:.3g}, b = {check.b:.3g} (medians over accepted moves); epsilon_s is the least that they need",
+        f"excess of the least slope over b sqrt((F_0 - F_S + sum epsilon) / (a S)) + mean epsilon at most "
+        f"{check.excess:.1e} of the first slope",
+        f"errors fade, as the statement assumes, in {check.summable:.0%} of {check.runs} runs, where the last slope is "
+        f"{check.slope:.2g} of the first in the median",
+        f"broken without it: a sequence that stays where |grad f| = 1 has epsilon_s = {check.stuck:.2g} for ever",
+    )
+    return Statement(
+        "Accepted points become critical",
+        "Proposition prop:dp_general_nonconvex, eqs. dp_sufficient_decrease, dp_relative_error",
+        "sufficient decrease and relative error, up to summable errors, bound the least slope of f along the run",
+        found,
+        check.holds,
     )
 
 

@@ -21,6 +21,7 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "event_horizon": "--event-horizon",
         "use_controller": "--no-controller",
         "use_memory": "--no-memory",
+        "sees_place": "--no-place",
         "start": "--from",
         "seed": "--seed",
         "batch": "--batch",

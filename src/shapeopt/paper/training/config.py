@@ -40,6 +40,13 @@ class Aim(Enum):
     OUTCOME = "outcome"  # the best value, a little of the last, and nothing else; the teacher is not asked
 
 
+class Keep(Enum):
+    """Which weights a run leaves."""
+
+    BEST = "best"  # on validation; the untrained ones if none is better
+    LAST = "last"  # of the schedule's end, whatever validation says
+
+
 class Precision(Enum):
     """The floats of a run."""
 
@@ -72,6 +79,8 @@ class TrainConfig:
     event_horizon: int = 6  # paper; its ablations use 4
     use_controller: bool = True
     use_memory: bool = True
+    sees_place: bool = True  # whether the networks see where in the box q lies, as the paper's do
+    cell_shaping: bool = False  # U_mem and V_bar from the memory's cells instead of the archive of basins
     start: str | None = None  # name or path of a policy to go on from; None: random weights
     # the schedule
     seed: int = 0
@@ -103,6 +112,7 @@ class TrainConfig:
     validation_readings: int = 128
     validate_every: int = 10  # epochs
     patience: int = 20  # validations without a better one before the run ends
+    keep: Keep = Keep.BEST  # which weights the policy has at the end
     checkpoint_every: int = 10  # epochs
 
     def __post_init__(self) -> None:
@@ -151,6 +161,8 @@ class TrainConfig:
             event_horizon=self.event_horizon,
             use_memory=self.use_memory,
             use_controller=self.use_controller,
+            sees_place=self.sees_place,
+            cell_shaping=self.cell_shaping,
             hidden=self.hidden,
             dtype=self.precision.value,
         )
@@ -210,9 +222,14 @@ PAPER_SPECS = ((2, 500, 32, 128), (20, 800, 64, 64), (100, 1000, 128, 32), (500,
 SMALL_SPECS = ((2, 150, 48, 64), (20, 150, 48, 32), (100, 120, 56, 16), (500, 80, 64, 8))
 
 
+NEVER = 10**6  # a patience that no schedule exhausts: the paper names no rule to stop
+
+
 def _presets() -> Mapping[str, TrainConfig]:
     paper = {
-        f"paper-{d}": TrainConfig(dimension=d, epochs=epochs, hidden=hidden, validation_tasks=runs)
+        f"paper-{d}": TrainConfig(
+            dimension=d, epochs=epochs, hidden=hidden, validation_tasks=runs, patience=NEVER, keep=Keep.LAST
+        )
         for d, epochs, hidden, runs in PAPER_SPECS
     }
     small = {
@@ -239,7 +256,44 @@ def _presets() -> Mapping[str, TrainConfig]:
         )
         for d, epochs, readings, batch in SMALL_SPECS
     }
-    return MappingProxyType(paper | small)
+    tuned = {
+        f"tuned-{d}": TrainConfig(
+            dimension=d,
+            hidden=hidden,
+            sees_place=False,
+            epochs=epochs,
+            readings=readings,
+            batch=64,
+            controller_updates=0,
+            joint_updates=2,
+            joint_rate=3e-3,
+            decay=True,
+            aim=Aim.OUTCOME,
+            validation_tasks=256,
+            validation_readings=readings,
+        )
+        for (d, epochs, hidden, _), (_, _, readings, _) in zip(PAPER_SPECS, SMALL_SPECS, strict=True)
+    }
+    return MappingProxyType(paper | small | tuned)
+
+
+# what makes a run the paper's, whatever its family, sensing and ablation
+SCHEDULE = (
+    *("hidden", "rank", "sees_place", "cell_shaping", "start", "batch", "readings", "controller_pretrain", "epochs"),
+    *("joint_updates", "aim", "trained", "estimator", "windows", "constant_forces", "patience", "keep"),
+)
+
+
+def paper_preset(dimension: int) -> TrainConfig:
+    """The paper's schedule for a dimension; one that its table lacks has that of the next lower one."""
+    known = [d for d, *_ in PAPER_SPECS if d <= dimension]
+    return PRESETS[f"paper-{max(known, default=PAPER_SPECS[0][0])}"]
+
+
+def is_as_written(config: TrainConfig) -> bool:
+    """Whether a run has the paper's schedule: presets paper-2 to paper-500, whatever the family and the ablation."""
+    preset = paper_preset(config.dimension)
+    return all(getattr(config, name) == getattr(preset, name) for name in SCHEDULE)
 
 
 def write_toml(path: Path, config: TrainConfig) -> None:

@@ -28,7 +28,7 @@ from ..weights import save_policy
 from . import parallel
 from .checkpoint import CheckpointError, read_progress, replace_file, restore, save_checkpoint
 from .command import differences, remake
-from .config import Precision, TrainConfig, to_plain, write_toml
+from .config import Keep, Precision, TrainConfig, to_plain, write_toml
 from .curriculum import Grade
 from .phases import Learner, Outcome, Phases, make_phases, split_policy
 
@@ -75,7 +75,7 @@ class Tally:
 
 
 class Trained(NamedTuple):
-    """The best policy on validation, its card, and the last learner."""
+    """The policy (the best on validation, or the last: see `Keep`), its card, and the last learner."""
 
     policy: PaperPolicy
     card: dict[str, Any]
@@ -176,7 +176,8 @@ class _Run:
                 self._save()
                 raise KeyboardInterrupt
         self._save()
-        policy, card = eqx.combine(parallel.at_hand(self.best), self.static), self._card()
+        kept = self.best if self.config.keep is Keep.BEST else self.learner.params
+        policy, card = eqx.combine(parallel.at_hand(kept), self.static), self._card()
         if self.writes:
             save_policy(self.folder / "policy", policy, card)
         return Trained(policy, card, parallel.at_hand(self.learner))
@@ -243,7 +244,7 @@ class _Run:
     def _checked(self, stored: bytes) -> dict[str, Any]:
         """The progress of a checkpoint, which must be this run's."""
         progress = read_progress(stored, self.checkpoint)
-        if progress["config"] != to_plain(self.config):
+        if {**to_plain(TrainConfig()), **progress["config"]} != to_plain(self.config):  # a setting may be newer than it
             other = differences(self.config, progress["config"])
             raise CheckpointError(f"{self.checkpoint} belongs to a run with another configuration: {other}.")
         return progress

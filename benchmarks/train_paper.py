@@ -1,0 +1,130 @@
+"""Trains the paper's policies one after the other, cheapest first; stopped and started again, it goes on.
+
+    .venv/bin/python benchmarks/train_paper.py FOLDER [--only PATTERN ...] [--list]
+
+`paper-FAMILY-DIMENSION` is trained as the paper has it: presets paper-2 to paper-500, all seven terms of the loss,
+gradients through the rollout, the last weights of the schedule. `tuned-...` is not: its networks do not see where in
+the box they are, its loss weighs the outcome alone, and its runs are as long as those of the tables. A training seed
+behind the first adds `-seed-N`. `benchmarks/ship.py FOLDER/NAME` measures a finished run and puts it into `weights`;
+the log has a line a run.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from pathlib import Path
+
+import tyro
+
+from shapeopt.paper.training import PRESETS, Progress, TrainConfig, train
+from shapeopt.paper.training.config import paper_preset
+from shapeopt.terminal.environment import keep_compiled_code
+
+SEED = 20_261  # of the first run of a cell; the next ones follow
+SEEDS = 3
+SYNTHETIC = ("ackley", "levy", "rastrigin")
+SCIENCE = (
+    ("lennard_jones", 6),
+    ("phase_retrieval", 8),
+    ("double_integrator", 8),
+    ("lennard_jones", 18),
+    ("phase_retrieval", 32),
+    ("double_integrator", 32),
+)
+MULTIWELL_SIGMA = 0.1  # as the protocol has it
+ABLATIONS = {
+    "no-controller": {"use_controller": False},
+    "no-memory": {"use_memory": False},
+    "horizon-4": {"event_horizon": 4},
+}
+
+
+def recipes() -> dict[str, TrainConfig]:
+    """The configuration of every run, by the name under which it is shipped, in the order of their cost."""
+    found: dict[str, TrainConfig] = {}
+    for cells in _groups():
+        for number in range(SEEDS):
+            for name, config in cells.items():
+                ending = f"-seed-{number}" if number else ""
+                found[name + ending] = replace(config, seed=SEED + number)
+    return found
+
+
+def _groups() -> Iterator[dict[str, TrainConfig]]:
+    """Cells whose seeds are trained one after the other, before any cell of the next group."""
+    wells = {"multiwell": replace(written("double_well", 1), sigma=MULTIWELL_SIGMA)}
+    wells["multiwell-no-memory"] = replace(wells["multiwell"], use_memory=False)
+    small = {f"{family}-2": written(family, 2) for family in SYNTHETIC}
+    yield {f"paper-{name}": config for name, config in small.items()}
+    yield {f"paper-{name.replace('multiwell', 'multiwell-1')}": config for name, config in wells.items()}
+    yield {f"tuned-{name}": tuned(config) for name, config in small.items()}
+    yield ablated(2)
+    yield {f"tuned-{family}-20": tuned(written(family, 20)) for family in SYNTHETIC}
+    yield {f"tuned-{family}-{d}": tuned(written(family, d)) for family, d in SCIENCE}
+    yield {f"paper-{family}-20": written(family, 20) for family in SYNTHETIC}
+    yield {f"paper-{family}-{d}": written(family, d) for family, d in SCIENCE}
+    yield ablated(20)
+    for d in (100, 500):
+        yield {f"tuned-{family}-{d}": tuned(written(family, d)) for family in SYNTHETIC}
+    for d in (100, 500):
+        yield {f"paper-{family}-{d}": written(family, d) for family in SYNTHETIC}
+        yield ablated(d) if d == 100 else {}
+
+
+def written(family: str, d: int) -> TrainConfig:
+    """The paper's schedule; in a dimension that its table does not have, that of the next lower one."""
+    return replace(paper_preset(d), family=family, dimension=d, varied=True if family in SYNTHETIC else None)
+
+
+def tuned(config: TrainConfig) -> TrainConfig:
+    """Blind to places, trained on outcomes over runs as long as the tables'."""
+    base = PRESETS[f"tuned-{max((known for known in (2, 20, 100, 500) if known <= config.dimension), default=2)}"]
+    return replace(base, family=config.family, dimension=config.dimension, varied=config.varied, sigma=config.sigma)
+
+
+def ablated(d: int) -> dict[str, TrainConfig]:
+    """The paper's ablations on Ackley."""
+    return {
+        f"paper-ackley-{d}-{ending}": replace(written("ackley", d), **changes) for ending, changes in ABLATIONS.items()
+    }
+
+
+@dataclass(frozen=True)
+class Config:
+    """Which runs, and where."""
+
+    folder: tyro.conf.Positional[Path]
+    only: tuple[str, ...] = ()  # patterns of names, taken in their order; none: all
+    list: bool = False
+
+
+def main(config: Config) -> None:
+    keep_compiled_code()
+    known = recipes()
+    chosen = {name: known[name] for part in config.only or ("*",) for name in known if fnmatch(name, part)}
+    for name, recipe in chosen.items():
+        folder = config.folder / name
+        if config.list:
+            print(name, "done" if (folder / "policy.json").exists() else "begun" if folder.exists() else "to do")
+        elif not (folder / "policy.json").exists():
+            run(name, recipe, folder)
+
+
+def run(name: str, recipe: TrainConfig, folder: Path) -> None:
+    began, spent = time.perf_counter(), time.process_time()
+    card = train(recipe, folder, observer=_report).card
+    first, last, best = card["validation"][0][1], card["validation"][-1][1], card["best_validation"]
+    times = f"{time.process_time() - spent:.0f} CPU s, {time.perf_counter() - began:.0f} s"
+    print(f"{name}: validation {first:.4f} at first, {last:.4f} at last, {best:.4f} at best; {times}", flush=True)
+
+
+def _report(progress: Progress) -> None:
+    if progress.done % 200 == 0:
+        line = f"  {progress.done}/{progress.total} {progress.phase} {progress.validation:.4f}"
+        print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Config, description=__doc__))
