@@ -157,42 +157,39 @@ class Room(NamedTuple):
 
 
 def dense_way(ops: Any, A: Any, g: Any, room: Room, radius: Any) -> Way:
-    """The model's step from a place with some room. Coordinates that would leave the box are fixed on its side, those
-    that the model pushes inwards from a side are released (a primal-dual active set), and the others are solved for
-    again,
+    """The model's step -A g from a place with some room, shortened to the radius; A is the inverse of B."""
+    Ag = ops.times(A, g)
+    s, share, length = shortened(ops, -Ag, radius)
+    slope = ops.dot(g, s)
+    way = Way(s, -share * slope, slope, length)
+    bounded = ops.no(room.admits(ops, s, length))
+    return ops.when(bounded, lambda _: _bounded_way(ops, A, Ag, g, room, radius), way)
+
+
+def _bounded_way(ops: Any, A: Any, Ag: Any, g: Any, room: Room, radius: Any) -> Way:
+    """The same where sides of the box are in the way. Coordinates that would leave it are fixed on its side, those that
+    the model pushes inwards from a side are released (a primal-dual active set), and the others are solved for again,
 
         B s + g = 0 on free coordinates, s = b on fixed ones:   s = -A (g + l),  A_cc l_c = -(b + A g)_c
-
-    and the whole is shortened to the radius. A is the inverse of B.
     """
-    xp, Ag = ops.xp, ops.times(A, g)
-    low, high, held, _ = room
-    if not ops.traced:  # the usual case, in fewer operations
-        s, share, length = shortened(ops, -Ag, radius)
-        if room.admits(ops, s, length):
-            slope = ops.dot(g, s)
-            return Way(s, -share * slope, slope, length)
-        held = xp.zeros(g.shape, bool) if held is None else held
-    eye = xp.eye(A.shape[0], dtype=A.dtype)
-
-    def solved(fixed: Any, b: Any) -> tuple[Any, Any]:
-        block = ops.where(fixed[:, None] & fixed, A, eye)
-        multipliers = ops.solve_positive(block, ops.where(fixed, -(b + Ag), 0.0))
-        return ops.where(fixed, b, -(Ag + ops.times(A, multipliers))), multipliers
+    xp, (low, high, held, _) = ops.xp, room
+    eye, zero = xp.eye(A.shape[0], dtype=A.dtype), xp.zeros_like(g)
 
     def again(carry: tuple) -> tuple:
         side, b, _, _, _, _, number = carry
         fixed = side != 0
-        s, multipliers = ops.cond(fixed.any(), lambda: solved(fixed, b), lambda: (-Ag, xp.zeros_like(g)))
+        block = ops.where(fixed[:, None] & fixed, A, eye)
+        multipliers = ops.solve_positive(block, ops.where(fixed, -(b + Ag), 0.0))
+        s = ops.where(fixed, b, -(Ag + ops.times(A, multipliers)))
         short, share, _ = shortened(ops, s, radius)
         over = xp.sign(xp.maximum(short - high, 0.0) + xp.minimum(short - low, 0.0))
         inward = fixed & (side * multipliers < 0)
         sides = ops.where(fixed, ops.where(inward, 0.0, side), over)
-        b = ops.where(fixed, b, xp.minimum(xp.maximum(s, low), high))
+        b = ops.where(fixed, b, room.clipped(ops, s))
         return sides, b, short, multipliers, share, ops.flag((sides != side).any()), number + 1
 
-    zero = xp.zeros_like(g)
-    start = (ops.where(held, -xp.sign(g), 0.0), zero, zero, zero, ops.real(1.0, g.dtype), ops.flag(True), ops.whole(0))
+    side = zero if held is None else ops.where(held, -xp.sign(g), 0.0)
+    start = (side, zero, zero, zero, ops.real(1.0, g.dtype), ops.flag(True), ops.whole(0))
     ended = ops.loop(lambda carry: carry[5] & (carry[6] < PASSES), again, start)
     s = room.clipped(ops, ended[2])
     return Way(s, -ended[4] * ops.dot(g + ended[3], s), ops.dot(g, s), ops.norm(s))

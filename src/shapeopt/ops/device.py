@@ -15,6 +15,7 @@ from jax import lax
 
 CHEAP = 24  # operations up to which a branch is computed for all lanes rather than gated
 LONG = 400  # operations from which on the lanes of a batch that need a branch are gathered,
+HEAVY = {"cholesky": 400, "eigh": 400, "lu": 400}  # what counts for more than one of them
 SHARE = 8  # so many parts of a batch one after the other
 SMALL_TABLE = 8192  # numbers up to which rewriting a table under a mask is cheaper than placing one row in it
 
@@ -290,7 +291,7 @@ class _Body:
 
     @property
     def size(self) -> int:
-        """How many operations it has."""
+        """How many operations it has; a factorisation counts for many."""
         return _count(self._jaxpr)
 
     @property
@@ -315,7 +316,7 @@ class _Body:
 
 def _count(jaxpr: Any) -> int:
     """Equations, with those of nested programs."""
-    total = len(jaxpr.eqns)
+    total = sum(HEAVY.get(equation.primitive.name, 1) for equation in jaxpr.eqns)
     for equation in jaxpr.eqns:
         for value in equation.params.values():
             for inner in value if isinstance(value, tuple | list) else (value,):
