@@ -4,8 +4,8 @@
     python benchmarks/invariance.py unbounded    without bounds x -> D x, D from 1e-6 to 1e6: the same minima, how soon?
     python benchmarks/invariance.py converged    "converged" events: the projected gradient there, in scaled units
 
-Problems are smooth functions made here, and the unbounded problems of CUTEst's `dev` half where sif2jax is installed. The
-exit code is 1 where a figure is missed.
+Problems are smooth functions made here, and the unbounded problems of the `dev` half of CUTEst where sif2jax is there.
+The exit code is 1 where a figure is missed.
 """
 
 import sys
