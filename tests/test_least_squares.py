@@ -231,7 +231,7 @@ def test_restarts_find_the_best_of_several_minima():
     assert len(result.minima) > 2 and result.minima[1].cost > result.cost
 
 
-@pytest.mark.parametrize("name", ["misra1a", "lanczos2", "hahn1", "enso", "thurber", "rat42", "eckerle4", "bennett5"])
+@pytest.mark.parametrize("name", ["misra1a", "lanczos2", "hahn1", "enso", "thurber", "rat42", "eckerle4"])
 def test_certified_values_are_reached_from_the_far_start(name):
     one = NIST.problem(f"{name}/start1").make()
     result = shapeopt.least_squares(one.residuals, one.x0, one.jacobian, budget=500)
