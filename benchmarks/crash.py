@@ -4,9 +4,11 @@
 
 A run of 400 calls is begun, killed at a random moment, begun again, and so on until it ends; then the next run begins,
 until there were enough kills. One kill in four comes at a random time after the start, the others when the journal has
-grown by a random share of what is left. Three kinds of objective take turns: values alone, values with gradients, and
-one that is compiled. The first two count their calls in a file of their own, which no kill can take back. Exit code 1
-if a journal or a result differs by a byte from that of a run that nobody killed, or if a kill cost more than one call.
+grown by a random share of what is left. Four kinds of objective take turns: values alone, values with gradients, one
+that is compiled, and values with gradients read by four threads. All but the compiled one count their calls in a file
+of their own, which no kill can take back. Exit code 1 if a journal or a result differs by a byte from that of a run
+that nobody killed (the lines of a journal that four threads wrote may stand in another order), or if a kill cost more
+than one call (four, with four threads).
 """
 
 import hashlib
@@ -25,7 +27,8 @@ from pathlib import Path
 import numpy as np
 import tyro
 
-KINDS = ("values", "pair", "compiled")
+KINDS = ("values", "pair", "compiled", "workers")
+THREADS = 4
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ def objective(kind: str, counter: Path, seconds: float):
     def values(x):
         return pair(x)[0]
 
-    return {"values": (values, None), "pair": (pair, True), "compiled": (compiled, None)}[kind]
+    pairs = {"values": (values, None), "pair": (pair, True), "compiled": (compiled, None), "workers": (pair, True)}
+    return pairs[kind]
 
 
 def child(folder: Path, kind: str, calls: int, seconds: float) -> None:
@@ -65,7 +69,8 @@ def child(folder: Path, kind: str, calls: int, seconds: float) -> None:
 
     fun, jac = objective(kind, folder / "counter", seconds)
     start = np.array([3.3, -2.2, 1.7, 4.1])
-    result = shapeopt.minimize(fun, start, bounds=(-5, 5), budget=calls, jac=jac, journal=folder / "journal", seed=1)
+    settings = {"journal": folder / "journal", "seed": 1, "workers": THREADS if kind == "workers" else 1}
+    result = shapeopt.minimize(fun, start, bounds=(-5, 5), budget=calls, jac=jac, **settings)
     numbers = (result.x, result.fun, result.nfev, result.trace.value, result.trace.x, result.trace.calls)
     told = hashlib.sha256(b"".join(np.asarray(part).tobytes() for part in numbers)).hexdigest()
     (folder / "result").write_text(told)
@@ -102,8 +107,10 @@ def size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def digest(path: Path, kind: str) -> str:
+    """Of a journal; where several threads wrote it, of its sorted lines."""
+    raw = path.read_bytes()
+    return hashlib.sha256(b"".join(sorted(raw.splitlines(True))) if kind == "workers" else raw).hexdigest()
 
 
 def main(config: Config) -> int:
@@ -118,7 +125,7 @@ def main(config: Config) -> int:
             calls = size(folder / "counter")
             _, seconds = attempt(folder, kind, config, None)
             kept = folder / "journal"
-            whole[kind] = (digest(kept), (folder / "result").read_text(), calls, size(kept), seconds)
+            whole[kind] = (digest(kept, kind), (folder / "result").read_text(), calls, size(kept), seconds)
         while (kills := sum(run["kills"] for run in runs)) < config.kills:
             kind = KINDS[len(runs) % len(KINDS)]
             folder = Path(scratch, f"{kind}-{len(runs)}")
@@ -134,7 +141,7 @@ def main(config: Config) -> int:
             run = {
                 "kind": kind,
                 "kills": here,
-                "same_journal": digest(folder / "journal") == journal,
+                "same_journal": digest(folder / "journal", kind) == journal,
                 "same_result": (folder / "result").read_text() == result,
                 "calls_again": size(folder / "counter") - calls,
             }
@@ -150,7 +157,8 @@ def main(config: Config) -> int:
 
 
 def _holds(run: dict) -> bool:
-    return run["same_journal"] and run["same_result"] and run["calls_again"] <= run["kills"]
+    cost = THREADS if run["kind"] == "workers" else 1
+    return run["same_journal"] and run["same_result"] and run["calls_again"] <= cost * run["kills"]
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ caller makes the calls (ask/tell, PyTorch, Optax) it goes on until it is refused
 import functools
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -140,6 +141,17 @@ def kept(spy: Spy, problem: Problem) -> int:
         return minimize(spy.pair, problem, jac=True, journal=Path(folder, "journal"))
 
 
+def at_once(fun: Callable[[Any], Any], problem: Problem, **settings: Any) -> int:
+    """Four threads; the spy hears of one call a time, so that it counts right."""
+    lock = threading.Lock()
+
+    def seen(x: Any) -> Any:
+        with lock:
+            return fun(x)
+
+    return minimize(seen, problem, workers=4, **settings)
+
+
 def scipy(fun: Any, problem: Problem, jac: Any) -> int:
     start, lower, upper, budget, seed = problem
     bounds = list(zip(lower, upper, strict=True))
@@ -264,6 +276,8 @@ DOORS: dict[str, Door] = {
     "batched, values": lambda spy, problem: minimize(spy.rows, problem, batched=True),
     "batched, particles": lambda spy, problem: minimize(spy.rows, problem, batched=True, num_starts=4),
     "journal": kept,
+    "workers": lambda spy, problem: at_once(spy.pair, problem, jac=True),
+    "workers, values": lambda spy, problem: at_once(spy.value, problem),
     "compiled": compiled,
     "compiled particles": functools.partial(compiled, num_starts=4),
     "scipy": lambda spy, problem: scipy(spy.pair, problem, True),

@@ -42,7 +42,7 @@ LOWER, UPPER = np.array([-4.0, -3.0, -5.0]), np.array([4.0, 3.0, 5.0])
 START = np.array([3.3, -2.2, 1.7])
 LONG = 1000  # calls from which on a door gets a fifth of the seeds
 DRAWN = ("pair", "values", "2-point", "3-point", "cs", "batched, values", "scipy", "scipy, values", "basinhopping")
-DRAWN += ("ask/tell", "ask/tell, values", "torch minimize")
+DRAWN += ("ask/tell", "ask/tell, values", "torch minimize", "workers", "workers, values")
 DRAWN_IN_TWO = ("particles", "compiled", "torch", "optax", "command")  # dimensions, for what they compile or start
 
 

@@ -4,8 +4,9 @@
 
 A mutant is a valid file with bytes flipped, cut, inserted, repeated or swapped. An altered weights file must be refused
 with a `PolicyFileError`, a journal with a `JournalError` that leaves it as it is; a journal that only lost its end must
-lead to the bytes of the unbroken run instead. Then as many mutants whose checksums were made right again, so that they
-get past the first check. They may be accepted (a checksum is no signature), but nothing else than those errors may come
+lead to the bytes of the unbroken run instead; of calls that overlap, to its lines in any order. Then as many mutants
+whose checksums were made right again, so that they get past the first check. They may be accepted (a checksum is no
+signature), but nothing else than those errors may come
 out; `fuzz.py` goes on from there, guided by coverage. All the while an audit hook counts what a parser has no business
 to do: run code, start a program, open another file, unpickle, connect.
 Exit code 1 if anything of that happened.
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import zlib
 from collections import Counter
+from concurrent.futures import Executor, Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -132,13 +134,15 @@ class Policies:
 class Journals:
     """The parser of journals, by the runs that go on from them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "run.journal"
+    def __init__(self, folder: Path, workers: Any = 1) -> None:
+        self.path, self.workers = folder / "run.journal", workers
+        self.path.unlink(missing_ok=True)
         self.whole = self.run()
         self.raw = self.path.read_bytes()
 
     def run(self) -> bytes:
-        result = shapeopt.minimize(bowl, [3.0, -2.0], bounds=(-5, 5), budget=CALLS, jac=True, journal=self.path)
+        settings = {"budget": CALLS, "journal": self.path, "workers": self.workers}
+        result = shapeopt.minimize(bowl, [3.0, -2.0], bounds=(-5, 5), jac=True, **settings)
         return b"".join(np.asarray(part).tobytes() for part in (result.x, result.fun, result.trace.value))
 
     def judge(self, raw: bytes) -> str:
@@ -146,12 +150,16 @@ class Journals:
         try:
             told = self.run()
         except JournalError as error:
-            kept = self.path.read_bytes() == raw
+            kept = self.path.read_bytes() == raw or self.workers != 1  # calls may have ended before the wrong one
             return "refused" if kept and "run.journal" in str(error) else f"refused, kept {kept}: {error}"
         except Exception as error:
             return f"raised {type(error).__name__}: {error}"
-        same = told == self.whole and self.path.read_bytes() == self.raw
+        same = told == self.whole and self._lines(self.path.read_bytes()) == self._lines(self.raw)
         return "went on to the same bytes" if same else "accepted"
+
+    def _lines(self, raw: bytes) -> Any:
+        """What is compared: bytes, or lines in any order where calls overlap."""
+        return raw if self.workers == 1 else set(raw.splitlines())
 
     def plain(self, draw: random.Random) -> str:
         return self.judge(mutated(self.raw, draw))
@@ -165,6 +173,17 @@ class Journals:
         return [self.raw]
 
 
+class AtOnce(Executor):
+    """Makes a call when it is submitted, as if by four workers."""
+
+    max_workers = 4
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
 def bowl(x: Any) -> tuple[float, np.ndarray]:
     x = np.asarray(x)
     return float(np.sum(x * x)), 2 * x
@@ -175,8 +194,14 @@ def main(config: Config) -> int:
     record: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        parsers = {"weights": Policies(folder), "journals": Journals(folder)}
-        harmless = {"weights": {"refused"}, "journals": {"refused", "went on to the same bytes"}}
+        several = folder / "several"
+        several.mkdir()
+        parsers = {
+            "weights": Policies(folder),
+            "journals": Journals(folder),
+            "overlapping": Journals(several, AtOnce()),
+        }
+        harmless = {name: {"refused", "went on to the same bytes"} for name in parsers} | {"weights": {"refused"}}
         for parser in parsers.values():  # what a first use imports and compiles is no deed of a file
             parser.forged(parser.seeds[0])
         guard, wrong = Guard(folder), 0

@@ -55,13 +55,19 @@ def crash() -> tuple[str, str, str]:
 def hostile() -> tuple[str, str, str]:
     record = read("hostile_files")
     mutants = record["config"]["mutants"]
-    what = f"{mutants:,} mutated weights files, {mutants:,} mutated journals, and as many with checksums made right"
+    what = f"{mutants:,} mutated weights files, {mutants:,} mutated journals"
+    what += ", as many of overlapping calls, and of each" if "overlapping" in record else ", and"
+    what += " as many with checksums made right"
     weights, journals = record["weights"]["mutants"], record["journals"]["mutants"]
     went_on = journals.get("went on to the same bytes", 0)
     outcome = (
         f"weights: {weights['refused']:,} refused; journals: {journals['refused']:,} refused, {went_on:,} that had "
     )
     outcome += "lost their end went on to the same bytes; "
+    if "overlapping" in record:
+        others = record["overlapping"]["mutants"]
+        went_on = sum(others.values()) - others["refused"]
+        outcome += f"of overlapping calls {others['refused']:,} refused, {went_on:,} went on to the same calls; "
     return (
         "hostile_files.py",
         what,

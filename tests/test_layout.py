@@ -32,6 +32,7 @@ ORDER = (
     ("adapters", "solvers", "training"),
     ("ase", "lmfit", "nevergrad", "optax", "optuna", "sklearn", "torch"),
     ("cli",),
+    ("__main__",),
 )
 OPEN_TO = {"paper": {"cli"}}  # nothing else imports the paper
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

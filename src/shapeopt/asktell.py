@@ -43,6 +43,13 @@ class Shape:
     `ask(n)` gives several at once, those of the particles of a round (`num_starts`); they may be told in any order,
     and the run does not depend on it. `save` keeps all that was told; `load` replays it, so a run goes on in another
     process to the same end, and what was asked before may be told there.
+
+    Args:
+        x0, bounds, budget, policy, noise, num_starts, port_allowance, seed: as `shapeopt.minimize` has them.
+        gradients: whether a gradient is told with each value.
+
+    Raises:
+        ValueError: if an argument is wrong; the message names it.
     """
 
     def __init__(

@@ -58,7 +58,7 @@ def minimize(
 ) -> Result:
     """The best minimum of `fun` that `budget` calls can buy.
 
-    Arguments:
+    Args:
         fun: the objective. If it computes with JAX it is compiled and differentiated; else it is called as it is. With
             `jac=True` it returns (value, gradient). NaN and infinities of either sign are no values: they cost their
             call, the run goes on, and the best finite value comes back.
@@ -104,19 +104,30 @@ def minimize(
         report: a folder in which a page about the run is written at its end, to be opened in a browser; needs the extra
             `report`. `fun` is not called for it.
 
-    Returns a SciPy `OptimizeResult` (x, fun, success, status, message, nfev, njev, nit) with `minima` (distinct
-    basins: x, fun, visits), `events` (one entry for each stage that ended: call, particle, stage, tactic, phase,
-    mode, cause, the values with which it began (`before`) and ended (`value`), where it ended (`x`), best, whether
-    memory was written (`wrote`), the `anchor` of the stage that follows, `next_x`, and how many of its port inputs
-    were cut), `trace` (per reading: value, best, calls, tactic, mode, and x where the run is not huge), `energy` (the
-    ledger, one array a term) and `passivity` (allowance, energy `injected` by the port and `dissipated` after each
-    reading, and the calls after an input was `cut`; None if nobody watched). Where `jac` gave the gradient,
-    `gradient_fit` says whether it is that of the values: the `ratio` of the value's changes to what the gradient
-    makes of the same moves, over how many `moves`, and whether it `agrees` (is about 1); `message` tells if not. It
-    costs no call. `confidence` is the probability that no better basin is unseen, as far as meetings with known basins
-    tell (docs/stopping.md); 0 where there were none, or where gradients are noisy. `message` says why the run
-    ended. Where values are all that is read, `value_precision` is the unit of the last digit that they have at
-    the best point: 0 where they are exact, None where no basin was finished or gradients were read.
+    Returns:
+        A SciPy `OptimizeResult`: x, fun, success, status, `message` (why the run ended), nfev, njev, nit, and
+
+        minima: distinct basins, best first: x, fun, visits.
+        events: one entry for each stage that ended: call, particle, stage, tactic, phase, mode, cause, the values with
+            which it began (`before`) and ended (`value`), where it ended (`x`), best, whether memory was written
+            (`wrote`), the `anchor` of the stage that follows, `next_x`, and how many of its port inputs were cut.
+        trace: per reading value, best, calls, tactic, mode, and x where the run is not huge.
+        confidence: the probability that no better basin is unseen, as far as meetings with known basins tell
+            (docs/stopping.md); 0 where there were none, or where gradients are noisy.
+        energy: the ledger, one array a term.
+        passivity: allowance, energy `injected` by the port and `dissipated` after each reading, and the calls after an
+            input was `cut`; None if nobody watched.
+        gradient_fit: where `jac` gave the gradient, whether it is the values': the `ratio` of the value's changes
+            to what the gradient makes of the same moves, over how many `moves`, and whether it `agrees` (is about 1);
+            `message` tells if not. It costs no call.
+        value_precision: where values are all that is read, the unit of the last digit that they have at the best point:
+            0 where they are exact, None where no basin was finished or gradients were read.
+
+    Raises:
+        ValueError: if an argument is wrong; the message names it. Exceptions of `fun` pass as they are.
+
+    Example:
+        result = shapeopt.minimize(lambda x: (x @ x, 2 * x), np.ones(3), bounds=(-5, 5), jac=True, budget=100)
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")

@@ -46,7 +46,7 @@ def test_confidence_ends_a_run_at_the_first_reading_that_has_it():
 
 def test_confidence_does_not_depend_on_units():
     scaled = shapeopt.minimize(
-        lambda x: tuple(1e6 * part for part in rastrigin(x)), X0, bounds=(-5, 5), jac=True, budget=400
+        lambda x: tuple(2.0**20 * part for part in rastrigin(x)), X0, bounds=(-5, 5), jac=True, budget=400
     )
     assert scaled.confidence == run(budget=400).confidence > 0.3
 

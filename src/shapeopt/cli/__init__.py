@@ -48,9 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(words: list[str]) -> int:
     if words == ["--version"]:
-        from .. import __version__
+        from importlib.metadata import version
 
-        print(f"shapeopt {__version__}")
+        print(f"shapeopt {version('shapeopt')}")
         return 0
     if words and not words[0].startswith("-") and words[0] not in NAMES:
         hint = did_you_mean(words[0], NAMES) or f"; there are {', '.join(NAMES)}."
