@@ -15,7 +15,11 @@ import site_pages  # noqa: E402  the pages that are made from the sources
 site_pages.write(DOCS / "generated")
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # what the notebooks' kernels inherit
-absent = [name for name in ("torch", "optuna", "nevergrad") if importlib.util.find_spec(name) is None]
+absent = [
+    name
+    for name in ("ase", "lmfit", "nevergrad", "optuna", "sklearn", "torch")
+    if importlib.util.find_spec(name) is None
+]
 
 project = "shapeopt"
 author = "The shapeopt developers"

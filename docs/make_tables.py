@@ -1,28 +1,94 @@
-"""Fills the results section of README.md from benchmarks/records.
+"""Fills the results of README.md, docs/which_tool.md and docs/speed.md from benchmarks/records.
 
 python docs/make_tables.py
 """
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+from shapeopt.bench.scoreboard import Board
+from shapeopt.bench.suite_store import load_boards
+
 ROOT = Path(__file__).parent.parent
+RECORDS = ROOT / "benchmarks" / "records"
 ABLATION = (
     "In that table an area is the mean over 500 calls of the share of the way to 1e-8 of the first gap that the best "
     "gap has made, on a logarithmic scale; a hit is a gap below 1e-2; what is lost is paired over tasks, with "
     "bootstrap intervals (BCa), bold where they leave 0 out."
 )
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
+MADE = "Made by `python docs/make_tables.py` from the records that `benchmarks/` wrote."
+TOLERANCE = 1e-5
+ABOUT = {  # a suite in the words of a person who has such problems
+    "bbob": "BBOB functions",
+    "classic": "classic test functions",
+    "clusters": "atom clusters",
+    "cutest": "CUTEst",
+    "fits": "fits of models and ODEs",
+    "gp": "Gaussian-process likelihoods",
+    "molecules": "molecules and torsions",
+    "nist": "NIST nonlinear regression",
+    "trajectories": "trajectories",
+}
 
 
 def rows(name: str) -> list[dict]:
-    return json.loads((ROOT / "benchmarks" / "records" / f"{name}.json").read_text())["rows"]
+    return json.loads((RECORDS / f"{name}.json").read_text())["rows"]
+
+
+def release(boards: Sequence[Board]) -> list[Board]:
+    """One board a suite: its test half, or its dev half where no other was recorded; parts of suites are left out."""
+    chosen: dict[str, Board] = {}
+    for one in boards:
+        newer = one.scores.half == "test" or one.scores.suite not in chosen
+        if newer and not one.scores.part and one.ratio is not None:
+            chosen[one.scores.suite] = one
+    return [chosen[name] for name in sorted(chosen)]
+
+
+def solved(one: Board, method: str) -> str:
+    """The share of problems that a method solved within the budget."""
+    return f"{one.scores.solved(TOLERANCE)[one.scores.row(method)].mean():.0%}"
+
+
+def suites(boards: Sequence[Board]) -> str:
+    """A row a suite: the share solved, the best single peer, and the ratio of areas."""
+    columns = ("problems", "half", "solved", "best single peer", "it solved", "ratio of areas (95 %)")
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for one in release(boards):
+        scores, interval = one.scores, one.ratio
+        assert interval is not None and one.rival is not None
+        name = f"[{ABOUT.get(scores.suite, scores.suite)}](docs/results/suite-{scores.suite}.md)"
+        ratio = f"{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+        ratio = f"**{ratio}**" if interval.low > 1 else ratio
+        lines.append(
+            f"| {name}, {len(scores.problems)} | {scores.half} | {solved(one, one.method)} | {one.rival} | "
+            f"{solved(one, one.rival)} | {ratio} |"
+        )
+    return "\n".join(lines)
+
+
+def tools(boards: Sequence[Board]) -> str:
+    """A row a suite, a column a method: the share solved, best in bold."""
+    chosen = release(boards)
+    names = list(dict.fromkeys(name for one in chosen for name in (one.method, *sorted(one.scores.whole()))))
+    lines = [f"| suite, half | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for one in chosen:
+        shares = {name: float(one.scores.solved(TOLERANCE)[one.scores.row(name)].mean()) for name in one.scores.whole()}
+        best = max(shares.values())
+        cells = (f"{shares[name]:.0%}" if name in shares else "-" for name in names)
+        marked = (f"**{cell}**" if shares.get(name) == best else cell for name, cell in zip(names, cells, strict=True))
+        lines.append(
+            f"| [{one.scores.suite}](results/suite-{one.scores.suite}.md), {one.scores.half} | {' | '.join(marked)} |"
+        )
+    return "\n".join(lines)
 
 
 def startup() -> str:
     """Fresh processes beside SciPy's."""
-    lines = ["| processor seconds of a fresh process | ours | SciPy's basinhopping | target |", "|---|---|---|---|"]
+    lines = ["| processor seconds of a fresh process | shapeopt | SciPy's basinhopping | target |", "|---|---|---|---|"]
     for row in rows("startup"):
         theirs = "" if row["scipy"] is None else f"{row['scipy']:.2f}"
         verdict = f"{row['target']}, {'met' if row['passes'] else 'missed'}" if row["target"] else ""
@@ -59,31 +125,31 @@ def _lost(difference: float, interval: list[float]) -> str:
     return f"**{text}**" if low > 0 or high < 0 else text
 
 
-def ablations() -> list[str]:
-    """The table and what it means, once `benchmarks/universal_ablation.py` has made its record."""
-    if not (ROOT / "benchmarks" / "records" / "universal_ablation.json").is_file():
-        return []
-    return [folded("What each tactic earns: one off at a time, on the same tasks", ablation()), ABLATION]
+def speed() -> list[str]:
+    """What the page on speed has: first answers, throughput, and the ablation once its record is made."""
+    parts = ["## Seconds to the first answer", startup(), "## Calls a second", throughput()]
+    if (RECORDS / "universal_ablation.json").is_file():
+        parts += ["## What each tactic earns", "One off at a time, on the same tasks.", ablation(), ABLATION]
+    return parts
 
 
-def folded(title: str, table: str) -> str:
-    return f"<details><summary>{title}</summary>\n\n{table}\n\n</details>"
+def fill(path: Path, *parts: str) -> None:
+    """Put `parts` between the marks of a page."""
+    text = "\n\n".join((BEGIN, *parts, END))
+    pattern = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.S)
+    path.write_text(pattern.sub(lambda _: text, path.read_text()))
 
 
 def main() -> None:
-    readme = ROOT / "README.md"
-    text = "\n\n".join(
-        (
-            BEGIN,
-            folded("Seconds to the first answer, beside SciPy", startup()),
-            folded("Speed beside SciPy on two cores, target by target", throughput()),
-            *ablations(),
-            "Made by `python docs/make_tables.py` from the records that `benchmarks/` wrote.",
-            END,
-        )
+    boards = load_boards(RECORDS / "suites.safetensors")
+    note = (
+        f"Solved: to {TOLERANCE:g} of the first gap, with the same calls for all, counted in the objective. Area: "
+        "under the share of targets reached over log(calls); bold where its interval is above 1. The peer is the best "
+        "of all, suite by suite. [All methods, both halves](docs/results.md)."
     )
-    pattern = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.S)
-    readme.write_text(pattern.sub(lambda _: text, readme.read_text()))
+    fill(ROOT / "README.md", suites(boards), note)
+    fill(ROOT / "docs" / "which_tool.md", tools(boards))
+    fill(ROOT / "docs" / "speed.md", *speed(), MADE)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,25 @@ def test_readme_s_python_compiles():
         compile(code, "README.md", "exec")
 
 
+def test_readme_fits_its_page_and_its_table_is_that_of_the_records():
+    text = (DOCS.parent / "README.md").read_text()
+    assert len(text.splitlines()) <= 130
+    assert all(f"python3 dev.py {command}" in text for command in ("demo", "test"))
+    tables = runpy.run_path(str(DOCS / "make_tables.py"))
+    boards = tables["load_boards"](tables["RECORDS"] / "suites.safetensors")
+    assert tables["suites"](boards) in text
+    assert tables["tools"](boards) in (DOCS / "which_tool.md").read_text()
+
+
+def test_readme_s_links_and_ten_lines_work(capsys):
+    text = (DOCS.parent / "README.md").read_text()
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+    assert targets and all((DOCS.parent / target).exists() for target in targets)
+    names = {}
+    exec(FENCE.findall(text)[0], names)
+    assert names["result"].fun < 1e-9 and len(names["result"].minima) > 2 and capsys.readouterr().out
+
+
 def test_every_public_name_is_on_the_api_page():
     named = set(re.findall(r"^\.\. auto\w+:: shapeopt\.(\w+)$", (DOCS / "api.md").read_text(), flags=re.MULTILINE))
     assert named == set(public) - {"__version__"}

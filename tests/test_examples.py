@@ -15,7 +15,7 @@ EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "docs" / "example
 LONG = {"train_own_family"}  # in a tiny form in tests/paper/training
 
 
-QUICK = {"shape_from_scratch", "own_tactic"}  # the others are full
+QUICK = {"shape_from_scratch", "own_tactic", "fit_nist_data", "tune_a_gp", "relax_a_cluster"}  # the others are full
 CASES = [
     pytest.param(path, id=path.stem, marks=[] if path.stem in QUICK else [pytest.mark.full])
     for path in EXAMPLES

@@ -155,7 +155,6 @@ np.testing.assert_allclose(value, 4.25 + 0.25 + 0.25)
         (["bench", "run", "paper", "--out", "runs"], "shapeopt bench"),
         (["train", "out", "--preset", "paper-2"], "shapeopt train"),
         (["theory", "out"], "shapeopt theory"),
-        (["demo"], "shapeopt demo"),
         (["list"], "shapeopt list"),
         (["figures", "search", "a.png"], "shapeopt figures"),
         (["minimize", "ackley", "--dim", "2"], "the family 'ackley'"),

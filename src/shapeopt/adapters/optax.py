@@ -72,7 +72,7 @@ def shape(
         x = _flat(params)
         f, g = jnp.asarray(value).reshape(()).astype(x.dtype), _flat(updates).astype(x.dtype)
         here = _with_units(_moved_to(state.shape, x, optimizer), x, g, state.calls == 0)
-        two_values = _warned(state, f, x)
+        two_values = state.two_values if noise else _warned(state, f, x)
         after = optimizer.tell(here, Reading(f, g, jnp.ones((), jnp.int32)))
         better = jnp.isfinite(f) & (f < state.best_value)
         best_value = jnp.where(better, f, state.best_value)

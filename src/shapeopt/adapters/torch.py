@@ -51,7 +51,7 @@ class Shape(torch.optim.Optimizer):
         problem = read_problem(x0, self._sides(), np.random.default_rng(seed))
         self.budget, self.calls, self.best = budget, 0, float("inf")
         self._best_x, self._x = x0, x0
-        self._same = SamePoint("shapeopt.torch.Shape")
+        self._noise, self._same = noise, SamePoint("shapeopt.torch.Shape")
         self._run = SteppedRun(find_policy(policy), problem, budget, noise, seed)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -106,7 +106,8 @@ class Shape(torch.optim.Optimizer):
 
     def _take(self, value: float, gradient: np.ndarray) -> None:
         assert self._run is not None
-        self._same.look(self._x, value)
+        if not self._noise:  # else two values at one point are what the user told of
+            self._same.look(self._x, value)
         if np.isfinite(value) and value < self.best:
             self.best, self._best_x = value, self._x
         self._run.tell(value, gradient)
