@@ -61,6 +61,7 @@ def entry(before: list[Run], after: list[Run], budget: int, trained: Trained) ->
     about = {
         "opening": policy.opening,
         "late": list(policy.late),
+        "later": policy.later,
         "calm": policy.calm,
         "metric": policy.shape is not None,
     }

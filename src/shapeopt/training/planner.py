@@ -45,6 +45,7 @@ def _changes(facts: Facts, seen: set[str]) -> Iterator[dict[str, Any]]:
         yield {"shape": None}
     yield {"opening": 2}
     yield {"opening": 3}
+    yield {"later": True}
     yield {"prior": None}
     for name in OPTIONAL:
         if name in seen:
