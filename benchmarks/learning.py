@@ -63,7 +63,7 @@ def entry(before: list[Run], after: list[Run], budget: int, trained: Trained) ->
         "opening": policy.opening,
         "late": list(policy.late),
         "later": policy.later,
-        "calm": policy.calm,
+        "calm": policy.calm if np.isfinite(policy.calm) else None,
         "metric": policy.shape is not None,
     }
     about |= {"regression": policy.regression is not None, "prior": policy.prior, "budget": budget}
