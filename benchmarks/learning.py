@@ -1,7 +1,8 @@
 """Measure what training for a family brings: calls before and after, and what it costs on a wrong family.
 
     python benchmarks/learning.py                      # all families, some minutes; writes records/learning.json
-    python benchmarks/learning.py gp waves --show      # some of them; prints, and writes nothing
+    python benchmarks/learning.py gp waves             # some of them, whose rows of the record are made again
+    python benchmarks/learning.py gp --show            # prints, and writes nothing
     python benchmarks/learning.py --table              # the table of the record
 
 Training and held-out instances have different seeds, and for `gp` and `torsions` different data sets and molecules.
@@ -61,7 +62,8 @@ def entry(before: list[Run], after: list[Run], budget: int, trained: Trained) ->
     about = {
         "opening": policy.opening,
         "late": list(policy.late),
-        "calm": policy.calm,
+        "later": policy.later,
+        "calm": policy.calm if np.isfinite(policy.calm) else None,
         "metric": policy.shape is not None,
     }
     about |= {"regression": policy.regression is not None, "prior": policy.prior, "budget": budget}
@@ -117,32 +119,39 @@ def main() -> None:
     if arguments.table:
         print(table(json.loads(RECORD.read_text())))
         return
-    record: dict[str, Any] = {"instances": INSTANCES, "held_out": HELD, "families": {}}
-    policies = {}
+    policies: dict[str, Trained] = {}
     for name in arguments.families:
-        record["families"][name], policies[name] = measure(name)
-        print(
-            table({"families": {name: record["families"][name]}}).splitlines()[-1], record["families"][name], flush=True
-        )
-    record["wrong"] = wrong(policies)
+        found, policies[name] = measure(name)
+        keep({"families": {name: found}}, arguments.show)
+        if name in REAL and not arguments.show:
+            ship(name, found, policies[name])
+    keep({"wrong": wrong(policies)}, arguments.show)
     if "ripples" in policies:
-        record["corner"] = corner()
-    print(table(record))
-    if not arguments.show:
-        RECORD.write_text(json.dumps(record, indent=1, default=float) + "\n")
-        ship(record, policies)
+        keep({"corner": corner()}, arguments.show)
 
 
-def ship(record: dict[str, Any], policies: dict[str, Trained]) -> None:
-    """Keep the policies of real families, each with a card."""
+def keep(news: dict[str, Any], show: bool) -> None:
+    """Print what was measured, and unless it is only shown let it take the place of the same in the record."""
+    print(table({"families": {}} | news), flush=True)
+    if show:
+        return
+    known = json.loads(RECORD.read_text()) if RECORD.exists() else {"families": {}, "wrong": []}
+    known |= {"instances": INSTANCES, "held_out": HELD}
+    known["families"] |= news.get("families", {})
+    pairs = {(one["trained_on"], one["run_on"]): one for one in [*known["wrong"], *news.get("wrong", [])]}
+    known["wrong"] = list(pairs.values())
+    known |= {name: news[name] for name in news if name not in ("families", "wrong")}
+    RECORD.write_text(json.dumps(known, indent=1, default=float) + "\n")
+
+
+def ship(name: str, found: dict[str, Any], trained: Trained) -> None:
+    """Keep the policy of a real family, with a card."""
     SHIPPED.mkdir(parents=True, exist_ok=True)
-    for name in set(REAL) & policies.keys():
-        policy, family = policies[name].policy, FAMILIES[name][0]
-        wrong_on = [one for one in record["wrong"] if one["trained_on"] == name]
-        measured = {"held_out": HELD, "measured": record["families"][name], "on_wrong_families": wrong_on}
-        about = {"family": f"benchmarks/learning_families.py: {type(family).__name__}", "data": type(family).__doc__}
-        card = dict(policy.card) | about | measured | {"command": "python benchmarks/learning.py"}
-        replace(policy, card=card).save(SHIPPED / name)
+    family = FAMILIES[name][0]
+    about = {"family": f"benchmarks/learning_families.py: {type(family).__name__}", "data": type(family).__doc__}
+    card = dict(trained.policy.card) | about | {"held_out": HELD, "measured": found}
+    card |= {"command": f"python benchmarks/learning.py {name}"}
+    replace(trained.policy, card=card).save(SHIPPED / name)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ def test_a_run_trains_reports_and_goes_on_after_ctrl_c(folder, capsys, monkeypat
 
 
 def test_the_summary_for_people_says_what_was_skipped(folder, asked, capsys):
-    code, out, _ = run(capsys, "out", "--quiet")
+    code, out, _ = run(capsys, "out", "--preset", "small-2", "--quiet")
     assert code == 0 and asked == [PRESETS["small-2"]]
     assert out == [
         "out/policy.safetensors: f in 2 dimensions, 5 updates",
@@ -214,7 +214,7 @@ def test_the_schedule_fits_the_dimension(folder, asked, capsys):
         (("--config", "broken.toml"), "`config` broken.toml: "),
         (("--config", "card.json"), "card.json is no card of a trained policy: it has no schedule"),
         (("--config", "tiny.toml", "--preset", "small-2"), "--config and --preset exclude each other"),
-        (("--seed", "-1"), r"`seed` must lie in \[0, 2\^32\); got -1"),
+        (("--preset", "small-2", "--seed", "-1"), r"`seed` must lie in \[0, 2\^32\); got -1"),
         (("--batch", "0"), "`batch` must be at least 1; got 0"),
         (("--from", "lost"), r"`policy` must be the path of a saved policy or a name .*; got 'lost'"),
         (("--process", "0/2"), "--coordinator and --process go together"),

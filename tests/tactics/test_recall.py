@@ -16,7 +16,7 @@ def bowl(x):
 
 
 def with_memory(*places, opening=1):
-    return Policy((Recall(places, (0.1,) * len(places[0]), opening), *TACTICS))
+    return Policy((Recall(places, (0.1,) * len(places[0]), opening, later=True), *TACTICS))
 
 
 def test_a_lower_place_is_where_the_first_descent_begins():
@@ -38,10 +38,10 @@ def test_of_several_places_the_lowest_is_descended_from():
 
 
 def test_a_memory_that_does_not_pay_is_dropped():
-    """All places lie far up the bowl of the first basin: after four failures nothing more is asked of them."""
+    """All places lie far up the bowl of the first basin: after two failures nothing more is asked of them."""
     places = [(5.0, 5.0), (5.0, 4.0), (4.0, 5.0), (5.0, 3.0), (-5.0, 5.0)]
     lower = run_on_host(bowl, np.array([5.0, -5.0]), 200, policy=with_memory((1.0, 1.0), *places))
-    assert 4 <= lower.tactics.count("recall") <= 5
+    assert 2 <= lower.tactics.count("recall") <= 3
     higher = run_on_host(bowl, X0, 200, policy=with_memory(*places))
     assert higher.tactics.count("recall") == 1
 
@@ -55,12 +55,13 @@ def test_a_place_where_the_force_is_unusually_large_is_not_believed():
 
 
 def test_tactics_that_are_late_wait_while_the_memory_is_believed():
-    recall = Recall(((2.0, 2.0),), (0.1, 0.1))
-    late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name == "separable sum")
-    plain = run_on_host(wells, X0, 60)
-    run = run_on_host(wells, X0, 60, policy=Policy((recall, *TACTICS), FamilyOrder(late=late)))
-    first = lambda tactics: tactics.index("separable sum") if "separable sum" in tactics else 60  # noqa: E731
-    assert first(plain.tactics) < first(run.tactics)
+    d, late = 8, tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name == "separable sum")
+    recall = Recall(((2.0,) * d,), (0.1,) * d)
+    soon = run_on_host(wells, np.full(d, 3.0), 100, policy=Policy((recall, *TACTICS), FamilyOrder()))
+    waits = run_on_host(wells, np.full(d, 3.0), 100, policy=Policy((recall, *TACTICS), FamilyOrder(late=late)))
+    limited = run_on_host(wells, np.full(d, 3.0), 100, policy=Policy((recall, *TACTICS), FamilyOrder(0, late, 15.0)))
+    first = lambda run: (*run.tactics, "separable sum").index("separable sum")  # noqa: E731
+    assert first(soon) < 15 <= first(limited) < 100 and first(soon) < first(waits)
 
 
 def test_places_that_lead_lower_are_asked_for_again():
@@ -71,7 +72,7 @@ def test_places_that_lead_lower_are_asked_for_again():
 
 
 def test_later_places_stay_in_the_box():
-    run = run_on_host(wells, X0, 200, policy=Policy((Recall(((4.9, -4.9),), (3.0, 3.0)), *TACTICS)))
+    run = run_on_host(wells, X0, 200, policy=Policy((Recall(((4.9, -4.9),), (3.0, 3.0), later=True), *TACTICS)))
     assert np.abs(run.x).max() <= 5.0
 
 

@@ -48,20 +48,24 @@ def test_a_descriptor_finds_optima_that_lie_anywhere():
     assert told.policy.regression is not None
 
 
-def wells(seed):
-    """Another family: a sum of wells with its minimum anywhere."""
+def valley(seed):
+    """Another family: a bent valley anywhere, steep where the trained family is flat."""
     rng = np.random.default_rng(seed)
-    place = rng.uniform(-4, 4, D)
+    place, turn = rng.uniform(-3, 3, D), np.linalg.qr(np.random.default_rng(8).normal(size=(D, D)))[0]
+    stiff = np.array([300.0, 1.0, 20.0])
 
     def fun(x):
-        z = x - place
-        return float(z @ z + 8.0 * (1.0 - np.cos(3.0 * z)).sum()), 2.0 * z + 24.0 * np.sin(3.0 * z)
+        u = turn @ (x - place)
+        bent = u + np.array([0.2 * u[1] ** 2, 0.0, 0.0])
+        slope = stiff * bent
+        slope = slope + np.array([0.0, 0.4 * u[1] * slope[0], 0.0])
+        return float(0.5 * (stiff * bent**2).sum()), turn.T @ slope
 
     return Instance(fun, [(-5, 5)] * D, jac=True)
 
 
 def test_on_a_wrong_family_little_is_lost(trained):
-    made = [wells(100 + i) for i in range(24)]
+    made = [valley(100 + i) for i in range(24)]
     plain = [run_instance(one, "universal", 100, i) for i, one in enumerate(made)]
     other = [run_instance(one, trained.policy, 100, i) for i, one in enumerate(made)]
     lowest = floors(plain, other)

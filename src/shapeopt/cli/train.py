@@ -12,7 +12,11 @@ import tyro
 from ..terminal.errors import UsageError, raised_here
 
 # With any of these the command is the paper's (paper/commands/train.py), whose only word is its folder.
-PAPER_OPTIONS = ("--preset", "--config", "--family", "--dimension", "--from")
+PAPER_OPTIONS = (
+    *("--preset", "--config", "--family", "--dimension", "--law", "--curriculum", "--sigma", "--directions"),
+    *("--event-horizon", "--no-controller", "--no-memory", "--from", "--epochs", "--batch", "--readings"),
+    *("--estimator", "--precision", "--coordinator", "--process"),
+)
 
 PATIENCE = 30.0  # seconds after which a slow step prints a line
 

@@ -38,6 +38,7 @@ class FamilyPolicy:
         opening: how many places are read before the first descent.
         prior: mean and scale of log R of descents (tactics/refine.py); or None.
         late: names of tactics that did not pay, and wait while the memory is believed, for `until` calls at the most.
+        later: whether places are read after basins, too, not only in the opening.
         calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
         descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.
     """
@@ -53,6 +54,7 @@ class FamilyPolicy:
     late: tuple[str, ...] = ()
     until: float = 15.0
     calm: float = float("inf")
+    later: bool = False
     descriptor: Any = None
     card: Mapping[str, Any] = field(default_factory=dict)
 
@@ -82,7 +84,7 @@ class FamilyPolicy:
         scale = np.where(box.scale > 0, box.scale, 1.0)
         inside = np.clip(box.inward(places), -REACH, REACH)
         opening = min(self.opening, len(places))
-        recall = Recall(_plain(inside), tuple((width / scale).tolist()), opening, centres, self.calm)
+        recall = Recall(_plain(inside), tuple((width / scale).tolist()), opening, centres, self.calm, self.later)
         radius = max(LEAST_RADIUS, float(np.sqrt(np.mean((reach / scale) ** 2))))
         late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name in self.late)
         tactics = (recall, *(self._fitted(tactic, scale, radius) for tactic in TACTICS))
@@ -112,7 +114,13 @@ class FamilyPolicy:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the policy at the stem `path`: the arrays, and the card beside them."""
-        settings = {"opening": self.opening, "prior": self.prior, "late": list(self.late), "until": self.until}
+        settings = {
+            "opening": self.opening,
+            "prior": self.prior,
+            "late": list(self.late),
+            "until": self.until,
+            "later": self.later,
+        }
         settings |= {"calm": self.calm if np.isfinite(self.calm) else None}
         write_arrays(path, self.kind, settings, self.arrays, self.card)
 
@@ -186,6 +194,7 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
         tuple(str(name) for name in settings["late"]),
         float(settings["until"]),
         float("inf") if settings.get("calm") is None else float(settings["calm"]),
+        bool(settings["later"]),
         card=card["about"],
     )
 

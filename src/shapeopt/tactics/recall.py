@@ -1,8 +1,8 @@
 """Read places where runs on other problems of a family found their best basins (eq. dp_subgoal).
 
     opening   after x0, the first `opening` places, one reading each; the lowest of them and x0 is descended from
-    later     after a basin, one more place: the next of the list, then draws from the kernel density around the first
-              `centres` of them, q_bar = place + width z, z ~ N(0, I)
+    later     if `later`, after a basin, one more place: the next of the list, then draws from the kernel density
+              around the first `centres` of them, q_bar = place + width z, z ~ N(0, I)
 
 The memory must pay within the run. It is dropped at once if the opening is not lower than x0, or if the force there is
 not as small against that at x0 as it was in the family (`calm`). A later place whose basin is not lower than the base
@@ -56,7 +56,8 @@ class Recall(AbstractTactic):
     opening: int = 1  # places that are read before the first descent
     centres: int = 1  # places around which later ones are drawn
     calm: float = INF  # largest force after the opening, as a share of that at x0, with which the memory is believed
-    patience: int = 4  # failures after which it bids no more; a success makes up for two
+    later: bool = False  # whether places are read after basins, too
+    patience: int = 2  # failures after which it bids no more; a success makes up for two
 
     name: ClassVar[str] = "recall"
     mode: ClassVar[Mode] = Mode.ESCAPE
@@ -84,7 +85,8 @@ class Recall(AbstractTactic):
         opens = (memory.read == 0) & (board.escapes == 0)
         failures, successes = self._judged(ops, memory, board)
         believed = failures < self.patience + 2 * successes
-        amount = ops.pick(opens, 9.5, ops.pick(board.scored & (memory.read > 0), 3.0, BELIEVED))
+        reads = board.scored & (memory.read > 0) & self.later
+        amount = ops.pick(opens, 9.5, ops.pick(reads, 3.0, BELIEVED))
         return bid(ops, opens | believed, amount, cost=ops.pick(opens, float(self.opening), 1.0))
 
     def _judged(self, ops: Any, memory: RecallMemory, board: Board) -> tuple[Any, Any]:

@@ -22,7 +22,8 @@ OPTIONAL = ("separable sum", "turned axes", "sample", "noise check", "explore", 
 
 def choose(jobs: Jobs, facts: Facts, seen: Iterable[str], budget: int, label: str) -> dict[str, Any]:
     """The settings for `learn`; `seen` are the tactics that had a stage in untrained runs."""
-    chosen: dict[str, Any] = {"opening": 1}
+    described = facts.descriptors is not None  # then later places are near the predicted one
+    chosen: dict[str, Any] = {"opening": 1, "later": described}
     best, calls = _score(jobs, facts, chosen, budget, label)
     for change in _changes(facts, set(seen)):
         trial = _with(chosen, change)
@@ -45,6 +46,7 @@ def _changes(facts: Facts, seen: set[str]) -> Iterator[dict[str, Any]]:
         yield {"shape": None}
     yield {"opening": 2}
     yield {"opening": 3}
+    yield {"later": facts.descriptors is None}
     yield {"prior": None}
     for name in OPTIONAL:
         if name in seen:
