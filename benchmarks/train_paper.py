@@ -3,10 +3,9 @@
     .venv/bin/python benchmarks/train_paper.py FOLDER [--only PATTERN ...] [--list]
 
 `paper-FAMILY-DIMENSION` is trained as the paper has it: presets paper-2 to paper-500, all seven terms of the loss,
-gradients through the rollout, the last weights of the schedule. `tuned-...` is not: its networks do not see where in
-the box they are, its loss weighs the outcome alone, and its runs are as long as those of the tables. A training seed
-behind the first adds `-seed-N`. `benchmarks/ship.py FOLDER/NAME` measures a finished run and puts it into `weights`;
-the log has a line a run.
+gradients through the rollout, the last weights of the schedule. `tuned-...` has networks that do not see where in the
+box they are, and keeps the weights that were best on validation. A training seed behind the first adds `-seed-N`.
+`benchmarks/ship.py FOLDER/NAME` measures a finished run and puts it into `weights`; the log has a line a run.
 """
 
 import sys
@@ -18,8 +17,8 @@ from pathlib import Path
 
 import tyro
 
-from shapeopt.paper.training import PRESETS, Progress, TrainConfig, train
-from shapeopt.paper.training.config import paper_preset
+from shapeopt.paper.training import Progress, TrainConfig, train
+from shapeopt.paper.training.config import Keep, paper_preset
 from shapeopt.terminal.environment import keep_compiled_code
 
 SEED = 20_261  # of the first run of a cell; the next ones follow
@@ -79,9 +78,8 @@ def written(family: str, d: int) -> TrainConfig:
 
 
 def tuned(config: TrainConfig) -> TrainConfig:
-    """Blind to places, trained on outcomes over runs as long as the tables'."""
-    base = PRESETS[f"tuned-{max((known for known in (2, 20, 100, 500) if known <= config.dimension), default=2)}"]
-    return replace(base, family=config.family, dimension=config.dimension, varied=config.varied, sigma=config.sigma)
+    """The same, not told where in the box it is; the best weights on validation."""
+    return replace(config, sees_place=False, keep=Keep.BEST)
 
 
 def ablated(d: int) -> dict[str, TrainConfig]:

@@ -282,3 +282,17 @@ def test_the_anchor_keeps_to_the_box_it_is_given():
 def test_wrong_settings_are_named(name, value):
     with pytest.raises(ValueError, match=f"`{name}` must be .*; got"):
         PaperPolicy.create(key=jax.random.key(0), **({"d": 2} | {name: value}))
+
+
+def test_without_a_place_no_shift_of_the_box_changes_what_is_chosen():
+    policy = wild(3, 1.0, d=3, sees_place=False)
+    state = state_of(policy, 4)
+    view = view_of(policy, 4, state)
+    shifted = view_of(policy, 4, (state[0] + 1.5, *state[1:]))
+    (here, there), far = (policy.plan(one, None, -jnp.inf, jnp.inf) for one in (view, shifted)), jnp.full(3, 1.5)
+    np.testing.assert_allclose(there.anchor, here.anchor + far, rtol=1e-12)
+    masses = [policy.steer(one, action).structure.metric.inverse for one, action in ((view, here), (shifted, there))]
+    np.testing.assert_allclose(masses[0], masses[1], rtol=1e-9)
+    told = wild(3, 1.0, d=3)
+    moves = [told.plan(one, None, -jnp.inf, jnp.inf).anchor - one.q for one in (view_of(told, 4, state), shifted)]
+    assert not np.allclose(*moves), "the paper's networks see q"

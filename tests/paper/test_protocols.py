@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from shapeopt.baselines import BASELINES
 from shapeopt.bench import protocols
 from shapeopt.bench.execute import run_keys
 from shapeopt.bench.metrics import PAPER_HIT, Quantity
@@ -108,7 +109,7 @@ def test_cells_of_one_name_in_two_protocols_are_one_cell():
 def test_every_default_method_resolves(name):
     methods = PROTOCOLS[name].methods
     assert len(set(methods)) == len(methods)
-    assert methods[0] == ("paper" if name.startswith("ablation") else "universal")
+    assert methods[0] == ("paper" if name.startswith(("ablation", "learning")) else "universal")
     missing = [method for method in methods if method in PEERS and not available(PEERS[method].package)]
     assert [find_method(method).name for method in methods if method not in missing] == [
         method for method in methods if method not in missing
@@ -119,6 +120,8 @@ def test_every_default_method_resolves(name):
 
 def test_the_paper_s_baselines_are_run_on_its_rows():
     rows_of_the_paper = {"gd", "momentum", "nag", "rmsprop", "adam", "lionk", "shampoo", "soap", "sophia"}
-    for name in ("paper", "paper-science", "settings", "oracles"):
+    for name in ("settings", "oracles"):
         assert set(PROTOCOLS[name].methods) == {"universal", "paper", *rows_of_the_paper}
-    assert {"universal", "paper", *rows_of_the_paper} < set(PROTOCOLS["multiwell"].methods)
+    for name in ("paper", "paper-science"):
+        assert set(PROTOCOLS[name].methods) == {"universal", "paper", "tuned", *BASELINES}
+    assert {"universal", "paper", "tuned", *BASELINES} < set(PROTOCOLS["multiwell"].methods)

@@ -11,7 +11,7 @@ import pytest
 
 from shapeopt.paper.find import FITTED, load_policy
 from shapeopt.paper.methods import find_method
-from shapeopt.paper.training.config import PRESETS, Precision, TrainConfig, paper_preset, to_plain
+from shapeopt.paper.training.config import Precision, TrainConfig, paper_preset, to_plain
 from shapeopt.paper.training.trainer import untrained
 from shapeopt.paper.weights import load_card, save_policy
 
@@ -44,7 +44,7 @@ def card(family="ackley", seed=20_261, stopped=False, schedule=None, **settings)
         ("paper-multiwell-1", card("double_well", d=1)),
         ("paper-ackley-2-seed-1", card(seed=20_262)),
         ("tuned-ackley-2", card(stopped=True)),
-        ("tuned-ackley-2-seed-2", card(seed=20_263, schedule=PRESETS["tuned-2"])),
+        ("tuned-ackley-2-seed-2", card(seed=20_263, schedule=replace(paper_preset(2), sees_place=False))),
     ],
 )
 def test_the_name_says_family_dimension_and_what_is_lacking(name, made):

@@ -68,7 +68,7 @@ def cell_potential(
     regions = memory.regions()
     widths = jnp.full_like(regions.counts, regions.width)
     seen = regions.counts / (regions.counts + 1.0)
-    raised = jnp.where(mode == Mode.ESCAPE, BARRIER * unit, 0.0) * (regions.counts > 0)
+    raised = jnp.where((mode == Mode.ESCAPE) & (regions.counts > 0), BARRIER * unit, 0.0)
     return ShapedPotential(
         anchor,
         kappa,

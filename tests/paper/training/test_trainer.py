@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shapeopt.paper.training.checkpoint import CheckpointError, read_progress
-from shapeopt.paper.training.config import TrainConfig, from_plain, read_config
+from shapeopt.paper.training.config import Keep, TrainConfig, from_plain, read_config
 from shapeopt.paper.training.trainer import schedule, train
 from shapeopt.paper.weights import load_card, read_policy
 from shapeopt.tasks import AbstractFamily, AbstractTask
@@ -121,6 +121,11 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tiny, finished, tmp_path, after)
     assert (tmp_path / "log.jsonl").read_text() == (finished[0] / "log.jsonl").read_text()
     for one, other in zip(jax.tree.leaves(trained.learner), jax.tree.leaves(finished[1].learner), strict=True):
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+def test_the_last_weights_are_kept_where_the_schedule_says_so(tiny, finished, tmp_path):
+    trained = train(replace(tiny.config, keep=Keep.LAST), tmp_path)
+    assert eqx.tree_equal(eqx.filter(trained.policy, eqx.is_inexact_array), finished[1].learner.params)
 
 
 def test_training_moves_the_weights(tiny, finished):

@@ -130,7 +130,7 @@ def _published(one: Digest) -> tuple[Entry, ...] | None:
     figure = paper_figure(source, Digest("", one.cell, "paper", 0, {}, 0.0, 0.0, 0.0, {}), "best_gap")
     if figure is None or "-box" in one.place:
         return None
-    return (Entry("paper: SHAPE"), printed(figure), *(Entry(MISSING),) * (len(HEADS) - 2))
+    return (Entry("SHAPE in the paper"), printed(figure), *(Entry(MISSING),) * (len(HEADS) - 2))
 
 
 def _row(words: str, one: Digest, compared: Comparison | None, seed: int) -> tuple[Entry, ...]:

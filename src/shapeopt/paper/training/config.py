@@ -256,25 +256,7 @@ def _presets() -> Mapping[str, TrainConfig]:
         )
         for d, epochs, readings, batch in SMALL_SPECS
     }
-    tuned = {
-        f"tuned-{d}": TrainConfig(
-            dimension=d,
-            hidden=hidden,
-            sees_place=False,
-            epochs=epochs,
-            readings=readings,
-            batch=64,
-            controller_updates=0,
-            joint_updates=2,
-            joint_rate=3e-3,
-            decay=True,
-            aim=Aim.OUTCOME,
-            validation_tasks=256,
-            validation_readings=readings,
-        )
-        for (d, epochs, hidden, _), (_, _, readings, _) in zip(PAPER_SPECS, SMALL_SPECS, strict=True)
-    }
-    return MappingProxyType(paper | small | tuned)
+    return MappingProxyType(paper | small)
 
 
 # what makes a run the paper's, whatever its family, sensing and ablation

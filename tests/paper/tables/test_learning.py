@@ -1,0 +1,61 @@
+"""What learning does: rows beside the policy as trained, paired differences, and the cells where it fails."""
+
+import numpy as np
+
+from shapeopt.bench.digest import Digest
+from shapeopt.bench.metrics import METRICS
+from shapeopt.paper.protocols import LEARNING_METHODS, PROTOCOLS
+from shapeopt.paper.tables.learning import learning_table
+from shapeopt.paper.tables.table import TABLES
+
+TASKS = 16
+WAVE = np.linspace(0, 1, TASKS)
+CELLS = [cell.name for cell in PROTOCOLS["learning"].cells]
+
+
+def made(method, place, gaps, protocol="learning"):
+    cell = next(cell for cell in PROTOCOLS["learning"].cells if cell.name == place)
+    values = {name: np.full(TASKS, np.nan) for name in METRICS} | {"lowest_gap": gaps, "hit_final": 0.5 + 0 * gaps}
+    return Digest(protocol, cell.describe(), method, 0, values, 0.0, 0.0, 0.0, {})
+
+
+def rows(table):
+    return [dict(zip(table.columns, (entry.text for entry in row), strict=True)) for row in table.rows]
+
+
+def test_a_row_has_the_paired_difference_of_the_policy_as_trained_and_a_verdict_on_it():
+    found = [
+        made("paper", CELLS[0], 1 + WAVE),
+        made("paper_zero_networks", CELLS[0], 3 + WAVE + 0.1 * WAVE**2),
+        made("paper_blind", CELLS[0], 1 + WAVE + 0.1 * np.cos(np.pi * np.arange(TASKS))),
+        made("adam", CELLS[0], 6 + WAVE, "paper"),
+        made("gd", CELLS[0], 7 + WAVE, "paper"),
+    ]
+    table = learning_table(found)
+    shown = {row["Policy"]: row for row in rows(table)}
+    assert list(shown)[:2] == ["SHAPE in the paper", "best baseline: adam"]
+    assert shown["SHAPE in the paper"]["Lowest gap ↓"].startswith("1.004"), "the paper's own figure"
+    zero = shown["paper: networks zero, gains as trained"]
+    low, high = map(float, zero["95 % interval of that"].split(" to "))
+    assert low < float(zero["kind less this"]) < high < 0 and zero["Verdict on the kind"] == "better"
+    assert shown["paper: not told where in the box it is"]["Verdict on the kind"] == "not told apart"
+    assert "`paper` beats networks zero, gains as trained in 1 of 1 cells." in table.notes
+
+
+def test_cells_in_which_training_does_not_beat_its_initialisation_are_named():
+    found = [
+        *(made("tuned", place, 2 + WAVE) for place in CELLS[:2]),
+        made("tuned_initialised", CELLS[0], 3 + WAVE + 0.1 * WAVE**2),
+        made("tuned_initialised", CELLS[1], 1 + WAVE - 0.1 * WAVE**2),
+    ]
+    said = learning_table(found).notes[0]
+    assert said == f"`tuned` beats as initialised in 1 of 2 cells; not in {CELLS[1]} (worse)."
+
+
+def test_the_protocol_has_the_eighteen_cells_and_the_wells_and_names_what_is_not_there():
+    assert len(CELLS) == 19 and len(set(CELLS)) == 19
+    assert {"paper_initialised", "paper_zero_networks", "paper_blind", "tuned_seed_2"} <= set(LEARNING_METHODS)
+    elsewhere = {cell.family.law.value for cell in PROTOCOLS["learning-box"].cells}
+    assert elsewhere == {"box"} and len(PROTOCOLS["learning-box"].cells) == 12
+    (missing,) = learning_table([]).notes
+    assert missing.startswith("Records missing: paper (every cell)") and "learning" in TABLES
