@@ -20,6 +20,7 @@ LEDGER_TERMS = (
     "noise",
     "delta_H",
 )
+NOISY = " Gradients are noisy: at one point, two of them differ (see `gradient_fit`)."
 MISFIT = " The gradient does not agree with the values: it is wrong, or drowned in noise (see `gradient_fit`)."
 
 
@@ -82,6 +83,13 @@ class RunRecord:
         return name in self._stretches
 
 
+def _misfit(gradient_fit: Result | None, noisy: bool) -> str:
+    """What a message says of gradients that are not those of the values."""
+    if gradient_fit is None or gradient_fit.agrees:
+        return ""
+    return NOISY if noisy else MISFIT
+
+
 def make_result(
     *,
     x: Any,
@@ -101,11 +109,12 @@ def make_result(
     tactics: tuple[str, ...] = (),
     value_precision: float | None = None,
     confidence: float | None = None,
+    noisy: bool = False,
 ) -> Result:
     """The result; `log` has the run's events, `restore` gives a flat point the user's structure. `points` are flat, a
     row a reading. `tactics` are the names of the policy's, and `last` the indices of the last stage's and its phase.
     `value_precision` is the unit of the last digit of values; None where nobody looked. `confidence` is
-    the probability that no better basin is unseen."""
+    the probability that no better basin is unseen. `noisy`: two gradients at one point differed."""
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
@@ -127,7 +136,7 @@ def make_result(
         fun=float(fun),
         success=finite and status in REGULAR,
         status=int(status),
-        message=STATUS_MESSAGES[status] + (MISFIT if gradient_fit is not None and not gradient_fit.agrees else ""),
+        message=STATUS_MESSAGES[status] + _misfit(gradient_fit, noisy),
         nfev=int(calls),
         njev=int(gradients),
         nit=len(events),

@@ -353,6 +353,7 @@ class HostRun:
             tactics=self.optimizer.names,
             value_precision=self._value_precision(),
             confidence=self.confidence,
+            noisy=any(float(self.state(i).board.noise_std) > 0 for i in range(self.particles)),
         )
 
     @property

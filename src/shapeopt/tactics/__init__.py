@@ -10,6 +10,7 @@ from .pair_model import PairModel
 from .recall import Recall
 from .refine import Refine
 from .sample import Sample
+from .scout import Scout
 from .separable_sum import SeparableSum
 from .settle import Settle
 from .start import Start
@@ -26,6 +27,7 @@ __all__ = [
     "Recall",
     "Refine",
     "Sample",
+    "Scout",
     "SeparableSum",
     "Settle",
     "Start",

@@ -17,6 +17,8 @@ high one: the trust region shrinks away from a hole.
     hopeless    even `hope` times the predicted decrease would not reach the base
     revisit     a basin of the archive, and next to nothing lower than its bottom
     stall       the points lie so badly that no model goes through their values
+    clock       most trials failed, or a contraction brought little, in the best basin: other tactics may have a say.
+                The stage then goes on with its model; a lower point that they found near it joins the points
 
 Departs from the paper: every move is a placement; the paper's forces come from differences of a fixed radius.
 """
@@ -54,6 +56,9 @@ class InterpolateMemory(NamedTuple):
     row: Any  # of the point that a repair replaces
     predicted: Any  # decrease that the model predicts for the trial
     errors: Any  # of the last three predictions
+    rests: Any  # whether other tactics may be asked before the next trial
+    tried: Any  # trials since they were asked,
+    failed: Any  # and how many of them failed
     contracts: Any  # whether the region is to contract before the next trial
     idle: Any  # contractions in a row that brought next to no decrease
     last_f: Any  # lowest value at the last contraction
@@ -78,6 +83,10 @@ class Interpolate(AbstractTactic):
     keep: float = 4.0  # points beyond so many radii make room for new ones
     slow_share: float = 1e-3  # of all that a stage has gained: a contraction that gained less since the last one
     patience: int = 2  # comes after so many readings a dimension, even if points are far away
+    resting: float = 0.1  # of all that a stage has gained: a contraction that gained less lets other tactics have a say
+    doubtful: float = 1.0  # trials a dimension after which they have, too,
+    mostly: float = 0.7  # if such a share of the trials failed,
+    asks: int = 4  # from so many dimensions on
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
     idle_share: float = 1e-9  # of all that a stage has gained, below which a contraction brought nothing;
     idle_most: int = 2  # so many in a row end the stage
@@ -90,6 +99,7 @@ class Interpolate(AbstractTactic):
     mode: ClassVar[Mode] = Mode.REFINE
     phases: ClassVar[tuple[str, ...]] = ("spread", "step", "repair")
     uneven: ClassVar[bool] = True
+    interruptible: ClassVar[bool] = True
     opens_by_value: ClassVar[bool] = True
 
     def blank(self, ops: Any, spec: Spec) -> InterpolateMemory | None:
@@ -109,6 +119,9 @@ class Interpolate(AbstractTactic):
             row=ops.whole(0),
             predicted=ops.real(INF, dtype),
             errors=xp.full(3, xp.inf, dtype),
+            rests=ops.flag(False),
+            tried=ops.whole(0),
+            failed=ops.whole(0),
             contracts=ops.flag(False),
             idle=ops.whole(0),
             last_f=ops.real(INF, dtype),
@@ -125,6 +138,33 @@ class Interpolate(AbstractTactic):
     def open(
         self, ops: Any, memory: InterpolateMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
     ) -> InterpolateMemory:
+        if not ops.traced and memory.model.count <= 2 * board.base.shape[0]:
+            return self._entered(ops, memory, board)
+        paused = (memory.model.count > 2 * board.base.shape[0]) & board.interrupted
+        resumes = paused & ops.no(board.fresh) & (memory.model.at_best()[1] == board.base_f)
+        asked = memory._replace(rests=ops.flag(False), tried=ops.whole(0), failed=ops.whole(0))
+        z = ops.solve(memory.axes, board.entry - memory.centre)
+        joins = paused & board.fresh & self._is_near(ops, memory, z) & (board.entry_f < memory.model.at_best()[1])
+        return ops.cond(
+            joins,
+            lambda: self._joined(ops, asked, z, board.entry_f),
+            lambda: ops.cond(resumes, lambda: asked, lambda: self._entered(ops, memory, board)),
+        )
+
+    def _is_near(self, ops: Any, memory: InterpolateMemory, z: Any) -> Any:
+        """Whether a point that another tactic found is one of this model's."""
+        return ops.norm(z - memory.model.at_best()[0]) <= self.keep * ops.max(memory.radius, 1.0)
+
+    def _joined(self, ops: Any, memory: InterpolateMemory, z: Any, f: Any) -> InterpolateMemory:
+        """The memory with a lower point that another tactic found near the model's."""
+        length = ops.norm(z - memory.model.at_best()[0])
+        memory = memory._replace(trial=z)
+        row = self._least_useful(ops, memory, ops.flag(True), length)
+        model = quadratic.replace(ops, memory.model, row, z, f, ops.max(memory.radius, length))
+        return memory._replace(model=model, radius=ops.max(memory.radius, length), phase=ops.whole(STEP))
+
+    def _entered(self, ops: Any, memory: InterpolateMemory, board: Board) -> InterpolateMemory:
+        """The memory at the start of a basin."""
         xp = ops.xp
         q, f = ops.pick(board.fresh, board.entry, board.base), ops.pick(board.fresh, board.entry_f, board.base_f)
         d, dtype = q.shape[0], q.dtype
@@ -141,6 +181,9 @@ class Interpolate(AbstractTactic):
             first=ops.where(first == 0, 1.0, first),  # a coordinate without room is read as if it had some
             predicted=ops.real(INF, dtype),
             errors=xp.full(3, xp.inf, dtype),
+            rests=ops.flag(False),
+            tried=ops.whole(0),
+            failed=ops.whole(0),
             contracts=ops.flag(False),
             idle=ops.whole(0),
             last_f=f,
@@ -208,6 +251,8 @@ class Interpolate(AbstractTactic):
             phase=ops.whole(ops.pick(repairs, REPAIR, STEP)),
             row=ops.pick(repairs, farthest, memory.row),
             contracts=ops.flag(contracts),
+            tried=memory.tried + 1,
+            failed=memory.failed + ops.whole(failed),
         )
 
     def _least_useful(self, ops: Any, memory: InterpolateMemory, lower: Any, length: Any) -> Any:
@@ -356,6 +401,7 @@ class Interpolate(AbstractTactic):
             errors=xp.full_like(memory.errors, xp.inf),
             contracts=ops.flag(False),
             idle=ops.pick(idle, memory.idle + 1, ops.whole(0)),
+            rests=ops.flag(gained <= self.resting * all_gained),
             last_f=f,
             since=ops.whole(0),
         )
@@ -372,6 +418,9 @@ class Interpolate(AbstractTactic):
         known = again & ((squares < SAME_BASIN**2 * d) & (board.basins.values <= f + little)).any()
         cause = ops.pick(hopeless, ops.whole(int(Cause.HOPELESS)), goes_on(ops))
         cause = ops.pick(known, ops.whole(int(Cause.REVISIT)), cause)
+        doubts = (memory.tried >= self.doubtful * d) & (memory.failed >= self.mostly * memory.tried)
+        rests = (memory.rests | doubts) & (f <= board.base_f) & (d >= self.asks)
+        cause = ops.pick(rests & (cause == int(Cause.NONE)), ops.whole(int(Cause.CLOCK)), cause)
         return ops.pick(ops.no(spreads) & (status == OVER), ends(ops, ops.flag(True), Cause.CONVERGED), cause)
 
     def evidence(self, ops: Any, memory: InterpolateMemory, board: Board, plant: Plant) -> Evidence:

@@ -57,7 +57,8 @@ class Settle(AbstractTactic):
     shortest: float = 8.0
     sampled: float = 4.0  # readings a dimension that sampling must have
     sample_share: float = 0.35
-    again: int = 4  # one escape in so many goes back to the base, to settle there once more
+    again: int = 4  # one escape in so many goes back to the base, to settle there once more,
+    work: float = 0.5  # if the last basin fell by such a share of the noise's work on the way, or more
 
     name: ClassVar[str] = "settle"
     mode: ClassVar[Mode] = Mode.SETTLE
@@ -73,7 +74,8 @@ class Settle(AbstractTactic):
     def offer(self, ops: Any, memory: SettleMemory, board: Board) -> Offer:
         if not ops.traced and not board.noise_std > 0:
             return NOT_NOW
-        due = ops.no(board.scored) | (ops.remainder(board.escapes, self.again) == 1)
+        fell = board.fall > self.work * board.noise_std * board.descent * board.base.shape[0] ** 0.5
+        due = ops.no(board.scored) | ((ops.remainder(board.escapes, self.again) == 1) & fell)
         return bid(ops, board.noisy & due, 4.0, cost=self.share * board.readings)
 
     def open(
