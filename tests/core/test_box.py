@@ -84,11 +84,20 @@ def test_coordinates_of_similar_size_and_slope_share_one_unit():
 
 
 def test_a_small_parameter_with_a_steep_gradient_gets_a_unit_of_its_own():
-    x0 = np.array([500.0, 1e-4])
+    x0 = np.array([500.0, 0.1])
     box = unbounded(x0).scaled_by(x0, np.array([2.0, 1e8]))
-    np.testing.assert_allclose(box.scale, [500.0, 1e-4])
+    np.testing.assert_allclose(box.scale, [500.0, 0.1])
     flat = unbounded(x0).scaled_by(x0, np.array([2.0, 100.0]))
     np.testing.assert_allclose(flat.scale, [500.0, 1.0])
+
+
+def test_a_start_whose_sizes_are_far_apart_gives_the_units():
+    x0, slopes = np.array([500.0, -1e-4, 3.0, 0.0]), np.array([2.0, 1.0, 5.0, 1.0])
+    scale = unbounded(x0).scaled_by(x0, slopes).scale
+    np.testing.assert_array_equal(scale[:3], [500.0, 1e-4, 3.0])
+    assert scale[3] > 0
+    near = unbounded(x0).scaled_by(np.array([500.0, -1.0, 3.0, 0.0]), slopes).scale
+    assert near[1] == near[2]
 
 
 def test_bounded_coordinates_keep_their_unit_and_a_gradient_that_is_not_finite_changes_nothing():

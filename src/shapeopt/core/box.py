@@ -13,6 +13,7 @@ from .arrays import is_tracer, namespace
 REACH = 5.0  # half-width of the box in internal coordinates; the paper's domain is [-5, 5]^d
 
 BAND = 30.0  # sizes of coordinates that differ by less do not say that their units differ
+APART = 1e4  # sizes of the coordinates of a start that differ by this are of different units
 
 Vector = Any  # (d,), of NumPy or of JAX
 
@@ -55,6 +56,7 @@ class Box(NamedTuple):
         One unit serves all of them, 1 or the largest |x0| if that is smaller, unless sizes say clearly (by `BAND`) that
         their units differ: a coordinate that starts further out has |x0|; one whose gradient by its unit is above the
         lower median of all coordinates' has a unit that matches it, but not below |x0|, or a millionth where x0 is 0.
+        Where the sizes of x0 differ by more than `APART`, they are the units.
         """
         xp: Any = namespace(x0, gradient, self.scale)
         open_ = ~(xp.isfinite(self.lower) & xp.isfinite(self.upper))
@@ -68,7 +70,11 @@ class Box(NamedTuple):
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             wanted = xp.where(steep > BAND * typical, unit * (typical / steep), unit)
         least = xp.where(size > 0, xp.minimum(size, unit), 1e-6 * unit)
-        scale = xp.where(open_, xp.maximum(wanted, least), self.scale).astype(self.scale.dtype)
+        wanted = xp.maximum(wanted, least)
+        started = open_ & (size > 0)
+        smallest = xp.where(started, size, xp.inf).min()
+        wanted = xp.where(started & (largest > APART * smallest), size, wanted)
+        scale = xp.where(open_, wanted, self.scale).astype(self.scale.dtype)
         sound = (count > 0) & xp.isfinite(slope).all() & (scale > xp.finfo(scale.dtype).tiny).all()
         return self._replace(scale=xp.where(sound, scale, self.scale))
 
