@@ -28,7 +28,7 @@ def minimize(
     """`lmfit.minimize` with a global search, in a budget of evaluations of `fcn`.
 
     Args:
-        fcn: residual function fcn(params, *args, **kws), as lmfit has it.
+        fcn: residual function `fcn(params, ...)`, as lmfit has it.
         params: their `min` and `max` bound the search; expressions and fixed ones are kept.
         args, kws: passed on to `fcn`.
         budget: evaluations in all, those of the last least squares among them.
