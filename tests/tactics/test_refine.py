@@ -156,3 +156,16 @@ def test_the_best_basin_is_resumed_before_the_run_ends():
     )
     left, late = np.min(made.value[: first + 1]), np.min(made.value[-20:])
     assert late < left and late == made.best
+
+
+def gaussian_well(x):
+    """A valley along the second coordinate whose slope grows towards a well: curvature is negative on the way."""
+    well = np.exp(-0.5 * x[1] ** 2)
+    return float(0.5 * x[0] ** 2 - well), np.array([x[0], x[1] * well])
+
+
+def test_steps_grow_where_curvature_is_negative_along_them():
+    made = run_on_host(gaussian_well, np.array([0.8, 4.5]), 60, policy=Policy((Refine(),)))
+    assert np.min(made.value) < -1.0 + 1e-10
+    stuck = run_on_host(gaussian_well, np.array([0.8, 4.5]), 60, policy=Policy((Refine(stretch=1.0),)))
+    assert np.min(stuck.value) > -0.5

@@ -71,9 +71,13 @@ class Dense(NamedTuple):
         """Whether no pair was taken in yet."""
         return self.pairs == 0
 
-    def stretched(self, ops: Any, factor: float) -> "Dense":
-        """With all curvature divided by the factor."""
-        return Dense(factor * self.H, factor * self.K, self.error_H, self.error_K, self.pairs, self.shape)
+    def stretched(self, ops: Any, factor: float, s: Any, bent: Any) -> "Dense":
+        """With the curvature s.B s = `bent` along a step divided by the factor; where no pair is known, all of it."""
+        more = ((factor - 1.0) / bent * s)[:, None] * s
+        H, K = ops.cond(
+            self.is_blank(ops), lambda: (factor * self.H, factor * self.K), lambda: (self.H + more, self.K + more)
+        )
+        return Dense(H, K, self.error_H, self.error_K, self.pairs, self.shape)
 
     def add(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any, curvature: Any) -> "Dense":
         """With the pair (s, y), s.y > 0, whose first sets the scale; `curvature`: s.B s where H made the step."""

@@ -41,7 +41,7 @@ class Limited(NamedTuple):
         """Whether no pair was taken in yet."""
         return ops.no(self.R_inverse.any())
 
-    def stretched(self, ops: Any, factor: float) -> "Limited":
+    def stretched(self, ops: Any, factor: float, s: Any, bent: Any) -> "Limited":
         """The pairs stay as they are: the scale gamma is the caller's."""
         return self
 

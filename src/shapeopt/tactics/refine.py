@@ -6,10 +6,10 @@ One reading a trial, each made from the incumbent (q, f, g) by the step of a sec
     r = (f - f(q + s)) / (-(g.s + s.B s / 2))        decrease, as a share of what the model predicts
 
 The trial becomes the incumbent if r > 1e-4. The radius shrinks to the minimum of the cubic through both ends where
-r < 1/4, and grows to where the slope's secant vanishes, at most tenfold, where r > 3/4 and it was in the way. Trials
-that are rejected teach curvature too, unless they are far from what was predicted. A model that predicts no decrease
-is replaced by its scale before the basin counts as converged. These are overdamped steps with M = h^2 B: the refine
-limit.
+r < 1/4, and grows to where the slope's secant vanishes, at most tenfold, where r > 3/4 and it was in the way. Along an
+accepted step that met no curvature the model is lengthened. Trials that are rejected teach curvature too, unless they
+are far from what was predicted. A model that predicts no decrease is replaced by its scale before the basin counts as
+converged. These are overdamped steps with M = h^2 B: the refine limit.
 
     converged   no decrease is predicted that could be seen, by the model or by its scale alone; or the last step
                 gained, and the next one predicts, next to none of what the steps before it gained, or of the spread
@@ -260,13 +260,14 @@ class Refine(AbstractTactic):
             lambda: (now.inverse.add(ops, s, y, sound, square, memory.bent), sound / square),
             lambda: (now.inverse, now.gamma),
         )
-        straight = accepted & ops.no(changed & (sy > 0)) & inverse.is_blank(ops)  # no curvature yet: a longer step
+        short = inverse.is_blank(ops) | (memory.length < 0.8 * now.radius)
+        straight = accepted & ops.no(changed & (sy > 0)) & short  # no curvature along it: a longer step
         inverse, gamma, radius = ops.cond(
             straight,
             lambda: (
-                inverse.stretched(ops, self.stretch),
+                inverse.stretched(ops, self.stretch, s, ops.pick(straight, -slope, 1.0)),
                 self.stretch * gamma,
-                ops.max(radius, self.stretch * now.radius),
+                ops.max(radius, self.stretch * ops.pick(inverse.is_blank(ops), now.radius, memory.length)),
             ),
             lambda: (inverse, gamma, radius),
         )
