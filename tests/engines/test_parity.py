@@ -48,6 +48,7 @@ NOISY = {SMALL: rastrigin, ALL: bowl}
 SENSITIVE = {
     (SMALL, "ackley"): (50, 30),
     (SMALL, "turned rastrigin"): (75, 75),
+    (SMALL, "kinks"): (60, 60),
     (ALL, "turned rastrigin"): (CALLS, 25),
     (ALL, "cluster"): (15, 12),
 }

@@ -14,7 +14,9 @@ converged. These are overdamped steps with M = h^2 B: the refine limit.
     converged   no decrease is predicted that could be seen, by the model or by its scale alone; or the last step
                 gained, and the next one predicts, next to none of what the steps before it gained, or of the spread
                 between basins. The best basin is resumed before the run ends.
-    stall       the radius is too short; or trials are rejected in a row and values do not fit forces, as in noise
+    stall       the radius is too short
+    clock       values do not fit forces, though trials were rejected in a row or the radius has shrunk: the stage is
+                interrupted, so that noise can be looked for
     revisit     f fits, twice in a row, the quadratic whose bottom is the base
     hopeless    the chance to fall below the base, by what descents of this run and of others still fell, is smaller
                 than half of that of a new basin
@@ -37,11 +39,11 @@ from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, eps_of, goes_on
 
 INF = float("inf")
-NONE = int(Cause.NONE)
+NONE, CLOCK = int(Cause.NONE), int(Cause.CLOCK)
 LEAST_R = 1e-3
 LONGEST = 10.0 * REACH  # of a step down the force, per root coordinate
 MEAN_DEVIATION = 1.386  # of a logistic distribution, in its scale: 2 log 2
-CAUSES = tuple(map(int, (Cause.HOPELESS, Cause.REVISIT, Cause.STALL, Cause.CONVERGED, Cause.NONFINITE)))
+CAUSES = tuple(map(int, (Cause.CLOCK, Cause.HOPELESS, Cause.REVISIT, Cause.STALL, Cause.CONVERGED, Cause.NONFINITE)))
 
 
 class Descent(NamedTuple):
@@ -82,6 +84,7 @@ class RefineMemory(NamedTuple):
     age: Any  # readings in this basin
     start: Any  # value where the basin was entered
     origin: Any  # that place
+    suspected: Any  # whether noise was looked for in this basin
     mismatch: Any  # how far changes of f are from the work of the force: 0 for a smooth f without noise
     same: Any  # accepted trials in a row that looked like the base's own basin
     prospect: Prospect
@@ -101,7 +104,8 @@ class Refine(AbstractTactic):
     first_radius: float = 0.3  # first step of a basin per root coordinate, where the box is 10 wide
     shortest: float = 1e-13  # a radius this short, per root coordinate, has failed
     tries: int = 5  # trials rejected in a row after which noise is suspected,
-    suspicious: float = 0.2  # if values and forces do not fit by this, and noise is not known to be absent
+    suspicious: float = 0.2  # if values and forces do not fit by this, and of noise nothing is known;
+    shrunk: float = 1e-3  # likewise where the radius is this share of the first one: smooth functions fit there
     curvature_floor: float = 1e-10  # a pair counts if s.y exceeds this share of |s||y|
     least_change: float = 100.0  # units in the last place of a force: a smaller change is round-off
     least_predicted: float = 0.1  # share of the slope: sides of the box may turn a step against the model
@@ -155,6 +159,7 @@ class Refine(AbstractTactic):
             age=ops.whole(0),
             start=infinite,
             origin=zeros(),
+            suspected=no,
             mismatch=zero,
             same=ops.whole(0),
             prospect=Prospect(
@@ -217,6 +222,7 @@ class Refine(AbstractTactic):
             age=ops.whole(0),
             start=f,
             origin=q,
+            suspected=ops.flag(False),
             mismatch=ops.real(0.0, q.dtype),
             predicted=ops.real(INF, q.dtype),
             same=ops.whole(0),
@@ -324,6 +330,7 @@ class Refine(AbstractTactic):
         memory = memory._replace(now=now, length=way.length, bent=bent, predicted=predicted)
         made = step(Move(now.q + way.s, ops.no(memory.accepted), way=way.s))
         cause = self._verdict(ops, memory, board, unseen)
+        memory = memory._replace(suspected=ops.flag(memory.suspected | (cause == CLOCK)))
         return self._kept(ops, memory, board, cause, unseen), made, cause
 
     def _fresh(self, ops: Any, now: Descent, way: Way) -> tuple[Way, Any, Descent]:
@@ -372,11 +379,12 @@ class Refine(AbstractTactic):
         enough = ops.max(self.tolerance * board.spread, self.tolerance_gained * memory.gained)
         little = (memory.age > 0) & (length < 0.9 * now.radius) & (ops.max(memory.predicted, memory.fell) <= enough)
         converged = nothing | little | (length <= 8.0 * eps_of(now.q.dtype) * root)
-        drowned = (memory.rejections >= self.tries) & (memory.mismatch > self.suspicious) & (board.noise_std != 0)
-        failed = ops.no(memory.accepted) & ((now.radius <= self.shortest * root) | nothing | drowned)
+        misfit = ops.no(memory.suspected) & (memory.mismatch > self.suspicious) & (board.noise_std < 0)
+        drowned = misfit & ((memory.rejections >= self.tries) | (now.radius < self.shrunk * self.first_radius * root))
+        failed = ops.no(memory.accepted) & ((now.radius <= self.shortest * root) | nothing)
         revisit = (board.escapes > 0) & (now.f + unseen >= board.base_f) & (memory.same >= 2)
         hopeless = (memory.age >= self.patience) & (now.f - self._reach(ops, memory, board) > board.base_f)
-        flags = (hopeless, revisit, failed | board.noisy, memory.accepted & converged, ops.no(now.f < INF))
+        flags = (drowned, hopeless, revisit, failed | board.noisy, memory.accepted & converged, ops.no(now.f < INF))
         return ops.last(flags, CAUSES)
 
     def _reach(self, ops: Any, memory: RefineMemory, board: Board) -> Any:
