@@ -21,10 +21,10 @@ def stepped(fun, budget, num_starts=1):
     run = HostRun(Policy(), read_problem(START, (-5, 5), np.random.default_rng(0)), budget, 0, num_starts)
     steps = []
     for call in range(1, budget + 1):
-        before = [np.copy(part) for part in run._state(0).board.basins]
+        before = [np.copy(part) for part in run.state(0).board.basins]
         f, g = fun(run.x)
         run.tell(Reading(np.float64(f), g, np.int32(1)), call)
-        steps.append((call, before, [np.copy(part) for part in run._state(0).board.basins]))
+        steps.append((call, before, [np.copy(part) for part in run.state(0).board.basins]))
     return run, steps
 
 

@@ -74,6 +74,6 @@ def test_the_default_methods_fit_what_a_suite_gives_and_are_installed():
     for name, suite in SUITES.items():
         methods = default_methods(suite)
         assert methods[0] == "universal" and len(methods) > 8 and len(set(methods)) == len(methods)
-        assert set(methods[1:]) <= set(PEERS) and ("least_squares" in methods) is (name == "nist")
+        assert set(methods[1:]) <= {*PEERS, "universal_fit"} and ("least_squares" in methods) is (name == "nist")
         assert len(default_methods(suite, quick=True)) <= 9
     assert "bobyqa" in default_methods(SUITES["bbob"]) and "bobyqa" not in default_methods(SUITES["gp"])

@@ -8,7 +8,7 @@ import pytest
 
 from shapeopt.cli import main
 from shapeopt.cli.bench import all_protocols
-from shapeopt.cli.demo import LOWEST, METHODS, best_of_peer, half_side, lennard_jones
+from shapeopt.cli.demo_scene import LOWEST, METHODS, best_of_peer, half_side, lennard_jones
 from shapeopt.paper import find
 from shapeopt.paper.find import grouped, stored
 from shapeopt.paper.methods import list_methods

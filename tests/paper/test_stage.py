@@ -217,7 +217,7 @@ def predicted(trace, ripple, horizon=6):
     return np.array(causes), np.array(writes)
 
 
-@pytest.mark.parametrize(("mode", "x0", "kinds"), [(Mode.ESCAPE, 3.0, {1}), (Mode.REFINE, 0.3, {1, 2, 3})])
+@pytest.mark.parametrize(("mode", "x0", "kinds"), [(Mode.ESCAPE, 3.5, {1}), (Mode.REFINE, 0.3, {1, 2, 3})])
 def test_stages_end_and_memory_is_written_when_the_rules_say_so(mode, x0, kinds):
     trace = run(damped(always(mode, untrained(d=2, dtype="float64"))), np.array([x0, 0.3]), ripple=0.3)
     causes, writes = predicted(trace, ripple=0.3)
