@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Fit an ODE
 #
-# Hares and lynxes: the Lotka-Volterra equations have four rates and two first populations, and the sum of squares over
+# Hares and lynxes: the Lotka-Volterra equations have four rates, and the sum of squares over
 # noisy counts has many minima, since a solution of the wrong period matches some peaks and misses others. A local fit
-# from a poor start ends in one of them. `shapeopt.least_squares` takes residuals and searches with a budget of them.
+# from a poor start ends in one of them (the longer the record, the more there are). `shapeopt.least_squares` takes residuals and searches with a budget of them.
 
 # %%
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.optimize import least_squares
 import shapeopt
 
 TRUTH = np.array([0.9, 0.5, 0.35, 0.8])  # growth, predation, gain, death
-TIMES = np.linspace(0.0, 25.0, 40)
+TIMES = np.linspace(0.0, 15.0, 40)
 
 
 def populations(rates):
@@ -23,7 +23,7 @@ def populations(rates):
         prey, hunters = state
         return [prey * (growth - predation * hunters), hunters * (gain * prey - death)]
 
-    solved = solve_ivp(change, (0.0, 25.0), [2.0, 1.0], t_eval=TIMES, rtol=1e-6, atol=1e-8)
+    solved = solve_ivp(change, (0.0, 15.0), [2.0, 1.0], t_eval=TIMES, rtol=1e-6, atol=1e-8)
     return solved.y
 
 
@@ -31,8 +31,8 @@ counts = populations(TRUTH) * np.exp(0.05 * np.random.default_rng(0).normal(size
 
 
 def residuals(logarithms):
-    """By logarithms of the rates: they stay positive, and a rate that is ten times too small is as far as one too large."""
-    return (np.log(populations(np.exp(logarithms))) - np.log(counts)).ravel()
+    """By logarithms of the rates, which stay positive."""
+    return (populations(np.exp(logarithms)) - counts).ravel()
 
 
 # %% [markdown]
