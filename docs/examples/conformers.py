@@ -32,7 +32,9 @@ def energy(x):  # kcal/mol, and its gradient
 # %%
 descent = minimize(energy, start, jac=True, method="L-BFGS-B", options={"maxfun": 1500, "maxiter": 1500})
 result = shapeopt.minimize(energy, start, jac=True, budget=1500)
-print(f"one descent {descent.fun:.3f} kcal/mol after {descent.nfev} energies; search {result.fun:.3f} after {result.nfev}")
+print(
+    f"one descent {descent.fun:.3f} kcal/mol after {descent.nfev} energies; search {result.fun:.3f} after {result.nfev}"
+)
 assert result.fun < descent.fun - 0.1
 
 # %% [markdown]

@@ -37,7 +37,9 @@ assert np.array_equal(runs["eight"].x, runs["eight again"].x)
 fig, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 for name in ("one", "eight"):
     trace = runs[name].trace
-    axis.semilogy(trace.calls * seconds[name] / runs[name].nfev, np.maximum(trace.best, 1e-12), label=f"{name} at a time")
+    axis.semilogy(
+        trace.calls * seconds[name] / runs[name].nfev, np.maximum(trace.best, 1e-12), label=f"{name} at a time"
+    )
 axis.set(xlabel="seconds (calls at their mean rate)", ylabel="best value")
 axis.legend()
 plt.show()

@@ -56,7 +56,9 @@ def run_instance(instance: Instance, policy: Any, budget: int, seed: int, x0: An
     finite = np.flatnonzero(np.isfinite(values))
     if not finite.size:
         fun(found.x)  # if it raises there, that says more
-        raise ValueError(f"`fun` of an instance must have finite values; {found.nfev} calls brought none (seed {seed}).")
+        raise ValueError(
+            f"`fun` of an instance must have finite values; {found.nfev} calls brought none (seed {seed})."
+        )
     start = float(values[finite[0]])
     falls = np.flatnonzero(best < np.append(np.inf, best[:-1]))
     improved = [(int(calls[i]), float(best[i])) for i in falls]
