@@ -4,8 +4,8 @@
     python benchmarks/workers.py --speed   # the speed alone, into the record that there is
 
 Speed: an objective of 50 ms, with one worker and with eight in turn, five times; the median of the ratios counts, since
-a machine that others use too slows either. Worth: problems of the `dev` halves with 500 calls; solved means within 1e-4 of
-the size of the best value known or 1e-6 of the descent from the start.
+a machine that others use too slows either. Worth: problems of the `dev` halves with 500 calls; solved means within
+1e-4 of the size of the best value known or 1e-6 of the descent from the start.
 """
 
 import json
@@ -91,9 +91,9 @@ def solved(row: dict[str, Any], name: str) -> bool:
 
 def table(record: dict[str, Any]) -> str:
     least, *_, most = found = ratios(record)
-    text = f"Calls of {SECONDS * 1000:.0f} ms: {WORKERS} workers make {statistics.median(found):.1f} times as many a second "
-    text += f"as one (median of {len(found)} pairs, {least:.1f} to {most:.1f}; {record['cores']} cores with a load of "
-    text += f"{record['load']:.0f}). Problems solved with {BUDGET} calls:\n\n"
+    text = f"Calls of {SECONDS * 1000:.0f} ms: {WORKERS} workers make {statistics.median(found):.1f} times as many a "
+    text += f"second as one (median of {len(found)} pairs, {least:.1f} to {most:.1f}; {record['cores']} cores with a "
+    text += f"load of {record['load']:.0f}). Problems solved with {BUDGET} calls:\n\n"
     text += "| suite (`dev`) | problems | one worker | eight workers |\n|---|---|---|---|\n"
     for name in dict.fromkeys(row["suite"] for row in record["runs"]):
         rows = [row for row in record["runs"] if row["suite"] == name]

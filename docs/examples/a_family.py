@@ -1,9 +1,10 @@
 # %% [markdown]
 # # A family, trained and used
 #
-# Every day brings a spectrum of the same instrument: three lines near known places, with other heights, widths and shifts.
-# Each fit is a problem with several minima. Sixteen of them are shown, training takes some seconds, and the next day's
-# fit needs a fraction of the calls. Nothing must be known but the objectives: training learns from its own runs.
+# Every day brings a spectrum of the same instrument: three lines near known places, with other heights, widths and
+# shifts. Each fit is a problem with several minima. Sixteen of them are shown, training takes some seconds, and the
+# next day's fit needs a fraction of the calls. Nothing must be known but the objectives: training learns from its
+# own runs.
 
 # %%
 import numpy as np

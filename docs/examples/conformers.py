@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Conformers of a molecule
 #
-# A molecule turns about its single bonds, and each shape is a minimum of the energy. RDKit embeds pentane-1,5-diol once and
-# gives energy and gradient of its MMFF94 force field by the positions of all atoms. One descent ends in the shape next to
-# the embedding; a search with a budget of energies finds lower ones, and returns the others. It needs RDKit, which is in
-# the extra `suites`.
+# A molecule turns about its single bonds, and each shape is a minimum of the energy. RDKit embeds pentane-1,5-diol
+# once and gives energy and gradient of its MMFF94 force field by the positions of all atoms. One descent ends in
+# the shape next to the embedding; a search with a budget of energies finds lower ones, and returns the others. It
+# needs RDKit, which is in the extra `suites`.
 
 # %%
 import matplotlib.pyplot as plt

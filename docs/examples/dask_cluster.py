@@ -1,9 +1,9 @@
 # %% [markdown]
 # # On a Dask cluster
 #
-# Any `concurrent.futures.Executor` can make the calls, Dask's included. Here the cluster is two workers of this machine;
-# with `Client("scheduler:8786")` it is as many machines as there are. It needs the extra `distributed`. A worker must
-# be able to import the objective, or get it by value, as here.
+# Any `concurrent.futures.Executor` can make the calls, Dask's included. Here the cluster is two workers of this
+# machine; with `Client("scheduler:8786")` it is as many machines as there are. It needs the extra `distributed`. A
+# worker must be able to import the objective, or get it by value, as here.
 
 # %%
 from concurrent.futures import ThreadPoolExecutor

@@ -1,9 +1,10 @@
 # %% [markdown]
 # # Fit an ODE
 #
-# Hares and lynxes: the Lotka-Volterra equations have four rates, and the sum of squares over
-# noisy counts has many minima, since a solution of the wrong period matches some peaks and misses others. A local fit
-# from a poor start ends in one of them (the longer the record, the more there are). `shapeopt.least_squares` takes residuals and searches with a budget of them.
+# Hares and lynxes: the Lotka-Volterra equations have four rates, and the sum of squares over noisy counts has many
+# minima, since a solution of the wrong period matches some peaks and misses others. A local fit from a poor start
+# ends in one of them (the longer the record, the more there are). `shapeopt.least_squares` takes residuals and
+# searches with a budget of them.
 
 # %%
 import numpy as np
