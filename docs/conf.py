@@ -59,7 +59,10 @@ html_show_copyright = False
 
 
 def show_code(app, what, name, obj, options, lines):
-    """An indented paragraph of a docstring is code or a formula, and shown as it stands."""
+    """An indented paragraph of a docstring is code or a formula, and shown as it stands; so is an example."""
+    if "Example:" in lines:
+        after = lines.index("Example:") + 1
+        lines[after:] = ["    ::", "", *(f"    {line}" if line.strip() else line for line in lines[after:])]
     for i in range(len(lines) - 1, 0, -1):
         if lines[i].startswith("    ") and not lines[i - 1].strip():
             before = next((line for line in reversed(lines[:i]) if line.strip()), "")

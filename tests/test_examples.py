@@ -16,6 +16,8 @@ LONG = {"train_own_family"}  # in a tiny form in tests/paper/training
 
 
 QUICK = {"shape_from_scratch", "own_tactic", "fit_nist_data", "tune_a_gp", "relax_a_cluster"}  # the others are full
+QUICK |= {"conformers", "fit_an_ode", "a_family", "eight_workers", "dask_cluster"}
+NEEDED = {"torch_loss": "torch", "conformers": "rdkit", "dask_cluster": "distributed"}
 CASES = [
     pytest.param(path, id=path.stem, marks=[] if path.stem in QUICK else [pytest.mark.full])
     for path in EXAMPLES
@@ -25,8 +27,9 @@ CASES = [
 
 @pytest.mark.parametrize("path", CASES)
 def test_example_runs_and_says_something(path):
-    if path.stem.startswith("torch_") and importlib.util.find_spec("torch") is None:
-        pytest.skip("torch is not installed")
+    package = NEEDED.get(path.stem)
+    if package is not None and importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
     unseen = {**os.environ, "MPLBACKEND": "Agg"}
     done = subprocess.run([sys.executable, "-W", "error", path], capture_output=True, text=True, env=unseen)
     assert done.returncode == 0, done.stderr

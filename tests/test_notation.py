@@ -1,4 +1,4 @@
-"""docs/notation.md lists every label of the paper that the code cites, and says rightly where it is cited."""
+"""The pages docs/notation*.md list every label of the paper that the code cites, and say rightly where it is cited."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "shapeopt"
-NOTATION = (ROOT / "docs" / "notation.md").read_text()
+NOTATION = "\n".join(page.read_text() for page in sorted((ROOT / "docs").glob("notation*.md")))
 CITING = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "examples").glob("*.py")])
 
 LABEL = r"[a-z]\w*[_:][\w:]*\w"

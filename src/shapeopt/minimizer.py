@@ -107,21 +107,21 @@ def minimize(
     Returns:
         A SciPy `OptimizeResult`: x, fun, success, status, `message` (why the run ended), nfev, njev, nit, and
 
-        minima: distinct basins, best first: x, fun, visits.
-        events: one entry for each stage that ended: call, particle, stage, tactic, phase, mode, cause, the values with
-            which it began (`before`) and ended (`value`), where it ended (`x`), best, whether memory was written
-            (`wrote`), the `anchor` of the stage that follows, `next_x`, and how many of its port inputs were cut.
-        trace: per reading value, best, calls, tactic, mode, and x where the run is not huge.
-        confidence: the probability that no better basin is unseen, as far as meetings with known basins tell
-            (docs/stopping.md); 0 where there were none, or where gradients are noisy.
-        energy: the ledger, one array a term.
-        passivity: allowance, energy `injected` by the port and `dissipated` after each reading, and the calls after an
-            input was `cut`; None if nobody watched.
-        gradient_fit: where `jac` gave the gradient, whether it is the values': the `ratio` of the value's changes
-            to what the gradient makes of the same moves, over how many `moves`, and whether it `agrees` (is about 1);
-            `message` tells if not. It costs no call.
-        value_precision: where values are all that is read, the unit of the last digit that they have at the best point:
-            0 where they are exact, None where no basin was finished or gradients were read.
+        - minima: distinct basins, best first: x, fun, visits.
+        - events: one entry for each stage that ended: call, particle, stage, tactic, phase, mode, cause, the values
+          with which it began (`before`) and ended (`value`), where it ended (`x`), best, whether memory was written
+          (`wrote`), the `anchor` of the stage that follows, `next_x`, and how many of its port inputs were cut.
+        - trace: per reading value, best, calls, tactic, mode, and x where the run is not huge.
+        - confidence: the probability that no better basin is unseen, as far as meetings with known basins tell
+          (docs/stopping.md); 0 where there were none, or where gradients are noisy.
+        - energy: the ledger, one array a term.
+        - passivity: allowance, energy `injected` by the port and `dissipated` after each reading, and the calls after
+          an input was `cut`; None if nobody watched.
+        - gradient_fit: where `jac` gave the gradient, whether it is the values': the `ratio` of the value's changes to
+          what the gradient makes of the same moves, over how many `moves`, and whether it `agrees` (is about 1);
+          `message` tells if not. It costs no call.
+        - value_precision: where values are all that is read, the unit of the last digit that they have at the best
+          point: 0 where they are exact, None where no basin was finished or gradients were read.
 
     Raises:
         ValueError: if an argument is wrong; the message names it. Exceptions of `fun` pass as they are.

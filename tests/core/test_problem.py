@@ -9,3 +9,9 @@ from shapeopt.core.problem import read_problem
 def test_two_lists_of_two_numbers_are_pairs_and_the_error_says_so():
     with pytest.raises(ValueError, match=r"coordinate 0 has \[5.0, 0.1\]\. Two lists of two numbers are two pairs"):
         read_problem(None, ([5.0, 0.1], [20.0, 1.6]), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("bounds", [(-2, 2), None])
+def test_without_a_start_the_error_shows_how_bounds_give_the_dimension(bounds):
+    with pytest.raises(ValueError, match=r"as \[\(-5, 5\)\] \* 3; got"):
+        read_problem(None, bounds, np.random.default_rng(0))

@@ -39,6 +39,15 @@ def test_the_result_of_a_run_prints_on_one_screen(dimension):
     assert "energy" in lines[-1]
 
 
+def test_a_long_message_and_ten_coordinates_are_printed_whole():
+    words = [f"word{i}" for i in range(40)]
+    entries = {"message": " ".join(words), "x": np.arange(10) + 0.5, "minima": [], "trace": Result(value=[])}
+    shown = repr(Result(entries))
+    assert max(map(len, shown.splitlines())) <= 100
+    assert all(word in shown.split() for word in words)
+    assert all(f"{one:.1f}" in shown for one in entries["x"])
+
+
 @pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy])
 def test_copies_are_results_with_the_same_entries(twin):
     other = twin(Result(fun=2.0, minima=[Result(fun=3.0)]))

@@ -199,6 +199,7 @@ def test_a_cluster_turns_in_space(tmp_path, opened, drawn, subject_of):
         "events": [],
         "minima": minima,
         "energy": {},
+        "x": np.asarray(task.minimiser),
         "fun": 1.0,
         "nfev": 2,
         "njev": 2,

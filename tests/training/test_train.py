@@ -64,6 +64,19 @@ def valley(seed):
     return Instance(fun, [(-5, 5)] * D, jac=True)
 
 
+def _raises(x):
+    raise KeyError("no such line")
+
+
+@pytest.mark.parametrize(
+    ("fun", "error", "word"),
+    [(_raises, KeyError, "no such line"), (lambda x: (np.nan, x), ValueError, "finite values; 20 calls brought none")],
+)
+def test_an_objective_that_never_answers_ends_training_with_its_own_error(fun, error, word):
+    with pytest.raises(error, match=word):
+        train_family([fun] * 6, bounds=[(-5, 5)] * 2, jac=True, budget=20, effort=1)
+
+
 def test_on_a_wrong_family_little_is_lost(trained):
     made = [valley(100 + i) for i in range(24)]
     plain = [run_instance(one, "universal", 100, i) for i, one in enumerate(made)]

@@ -69,7 +69,9 @@ def read_problem(x0: Any, bounds: Any, rng: np.random.Generator) -> Problem:
     if x0 is None:
         lower, upper = _read_sides(bounds)
         if lower.ndim != 1 or lower.size == 0:
-            raise ValueError("`x0` is None, so `bounds` must say how many coordinates there are; got scalars or None.")
+            raise ValueError(
+                f"`x0` is None, so `bounds` must say how many coordinates there are, as [(-5, 5)] * 3; got {bounds!r}."
+            )
         layout, dtype, start = Layout(LEAF, (lower.shape,)), np.dtype(np.float64), None
     else:
         layout, start, dtype = _read_start(x0)

@@ -1,6 +1,7 @@
 """What a run gives back: a SciPy `OptimizeResult` with the minima, the events, the trace and the energy ledger."""
 
 import sys
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -180,7 +181,7 @@ def _names(record: RunRecord, column: str, vocabulary: tuple[str, ...]) -> np.nd
 
 
 def _on_one_screen(result: Result) -> str:
-    """A run's result in lines of at most 100 characters; of what is long, how much there is of it."""
+    """A run's result in lines of at most 100 characters; of what is very long, how much there is of it."""
     rows: dict[str, Any] = {name: result[name] for name in ("message", "success", "status", "fun") if name in result}
     rows["x"] = _short(result.get("x"))
     rows |= {name: result[name] for name in ("nfev", "njev", "nit", "confidence", "constr_violation") if name in result}
@@ -192,14 +193,26 @@ def _on_one_screen(result: Result) -> str:
     others = [name for name, value in result.items() if name not in rows and value is not None]
     rows["also"] = ", ".join(others)
     wide = max(map(len, rows))
-    lines = (f"{name:>{wide}}: {value}" for name, value in rows.items() if value != "")
-    return "\n".join(line if len(line) <= WIDE else line[: WIDE - 4] + " ..." for line in lines)
+    return "\n".join(_wrapped(f"{name:>{wide}}: ", str(value)) for name, value in rows.items() if value != "")
+
+
+def _wrapped(head: str, text: str) -> str:
+    """The text behind its name, on as many lines as it needs, of which the first ones are kept."""
+    return textwrap.fill(
+        text,
+        WIDE,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_on_hyphens=False,
+        max_lines=LINES_SHOWN,
+        placeholder=" ...",
+    )
 
 
 def _short(x: Any) -> str:
     if not isinstance(x, np.ndarray):
         return " ".join(repr(x).split())
-    return np.array2string(x, precision=8, threshold=6, edgeitems=3, max_line_width=10_000).replace("\n", "")
+    return np.array2string(x, precision=8, threshold=10, edgeitems=3, max_line_width=10_000).replace("\n", "")
 
 
-MINIMA_SHOWN, WIDE = 5, 100  # basins and characters of a line
+MINIMA_SHOWN, WIDE, LINES_SHOWN = 5, 100, 6  # basins, characters of a line, and lines of one entry

@@ -41,7 +41,11 @@ class Run:
 
 
 def run_instance(instance: Instance, policy: Any, budget: int, seed: int, x0: Any = None) -> Run:
-    """Minimise an instance, and keep what training needs."""
+    """Minimise an instance, and keep what training needs.
+
+    Raises:
+        ValueError: if no call brought a finite value; where the objective itself raises, its exception passes.
+    """
     fun, own = instance.fun, instance.x0 if x0 is None else x0
     if hasattr(policy, "given") and instance.descriptor is not None:
         policy = policy.given(instance.descriptor)
@@ -50,8 +54,13 @@ def run_instance(instance: Instance, policy: Any, budget: int, seed: int, x0: An
     )
     values, best, calls = (np.asarray(found.trace[name]) for name in ("value", "best", "calls"))
     finite = np.flatnonzero(np.isfinite(values))
-    start = float(values[finite[0]]) if finite.size else np.inf
-    falls = np.flatnonzero(np.diff(best, prepend=np.inf) < 0)
+    if not finite.size:
+        fun(found.x)  # if it raises there, that says more
+        raise ValueError(
+            f"`fun` of an instance must have finite values; {found.nfev} calls brought none (seed {seed})."
+        )
+    start = float(values[finite[0]])
+    falls = np.flatnonzero(best < np.append(np.inf, best[:-1]))
     improved = [(int(calls[i]), float(best[i])) for i in falls]
     names = sorted({str(event.tactic) for event in found.events})
     return Run(start, np.ravel(found.x).tolist(), float(found.fun), improved, _ratios(found), names)
