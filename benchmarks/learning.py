@@ -17,6 +17,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,16 +100,13 @@ def draws(trainings: int, instances: int) -> list[tuple[np.ndarray, np.ndarray]]
     return [(rng.integers(trainings, size=trainings), rng.integers(instances, size=instances)) for _ in range(DRAWS)]
 
 
-def wrong(policies: dict[str, list[Trained]]) -> list[dict[str, Any]]:
+def wrong(policies: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
     """Pairs of families whose first is among the policies, or in no table but this one."""
-    found = []
     for own, other in PAIRS:
         if own in WRONG and own not in policies:
             policies[own] = [train(WRONG[own])]
         if own in policies:
-            found.append({"trained_on": own, "run_on": other} | cost(policies[own][0], other))
-            print(f"{own} on {other}: {found[-1]}", flush=True)
-    return found
+            yield {"trained_on": own, "run_on": other} | cost(policies[own][0], other)
 
 
 def cost(trained: Trained, other: str) -> dict[str, float]:
@@ -180,7 +178,8 @@ def main() -> None:
         keep({"families": {name: found}}, arguments.show)
         if name in REAL and not arguments.show:
             ship(name, found, policies[name][0])
-    keep({"wrong": wrong(policies)}, arguments.show)
+    for pair in wrong(policies):
+        keep({"wrong": [pair]}, arguments.show)
     if "ripples" in policies:
         keep({"corner": corner()}, arguments.show)
 
