@@ -255,6 +255,45 @@ class Located:
         return Instance(fun, _cube(self.d), True, descriptor=np.tanh(mixed @ place / 6.0) + 0.003 * noise)
 
 
+@dataclass(frozen=True)
+class Wells:
+    """A sum of functions of one coordinate with four wells each, all of it anywhere: a wrong family for any other."""
+
+    d: int
+    budget: int = 100
+
+    def sample(self, seed: int) -> Instance:
+        rng = np.random.default_rng([seed, 21])
+        place, depth = rng.uniform(-4, 4, (self.d, 4)), rng.uniform(1, 6, (self.d, 4))
+        square = rng.uniform(0.4, 1.2, (self.d, 4)) ** 2
+
+        def fun(x: np.ndarray) -> tuple[float, np.ndarray]:
+            z = x[:, None] - place
+            wells = depth * np.exp(-0.5 * z * z / square)
+            return float(0.05 * x @ x - wells.sum()), 0.1 * x + (wells * z / square).sum(axis=1)
+
+        return Instance(fun, _cube(self.d), jac=True)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A cup with thirty random waves, anywhere, of a length that differs from one instance to the next."""
+
+    d: int
+    budget: int = 100
+
+    def sample(self, seed: int) -> Instance:
+        rng = np.random.default_rng([seed, 23])
+        W = rng.normal(size=(30, self.d)) * rng.uniform(0.3, 2)
+        phase, height, place = rng.uniform(0, 2 * np.pi, 30), rng.normal(size=30), rng.uniform(-3, 3, self.d)
+
+        def fun(x: np.ndarray) -> tuple[float, np.ndarray]:
+            angle, z = W @ x + phase, x - place
+            return float(height @ np.sin(angle) + 0.3 * z @ z), W.T @ (height * np.cos(angle)) + 0.6 * z
+
+        return Instance(fun, _cube(self.d), jac=True)
+
+
 def _uniform(seed: int, d: int) -> np.ndarray:
     return np.random.default_rng([seed, 9]).uniform(-BOX, BOX, d)
 
@@ -283,6 +322,15 @@ FAMILIES: dict[str, tuple[Any, Any]] = {  # to train on, and to hold out
     "cup": (Cup(), Cup()),
     "ripples": (Ripples(), Ripples()),
     "located": (Located(), Located()),
+}
+WRONG: dict[str, Any] = {  # where policies of other families are run, too
+    "ripples 3": Ripples(d=3),
+    "wells 3": Wells(3),
+    "ripples 4": Ripples(d=4),
+    "field 4": Field(4),
+    "wells 4": Wells(4),
+    "field 5": Field(5),
+    "wells 5": Wells(5),
 }
 REAL = ("gp", "torsions", "spectra", "waves")
 DESCRIBED = ("waves", "arm", "located")

@@ -46,6 +46,19 @@ def test_a_memory_that_does_not_pay_is_dropped():
     assert higher.tactics.count("recall") == 1
 
 
+@pytest.mark.parametrize("opening", [1, 3])
+def test_after_a_memory_that_is_dropped_the_first_descent_has_its_readings_before_the_test_for_a_sum(opening):
+    """As without a memory, where the test comes after three readings of the first basin."""
+    d = 8
+    recall = Recall(((5.0,) * d,) * opening, (0.1,) * d, opening, calm=0.0)
+    plain = run_on_host(wells, np.full(d, 3.0), 100)
+    run = run_on_host(wells, np.full(d, 3.0), 100, policy=Policy((recall, *TACTICS)))
+    sums = [one.tactics.index("separable sum") for one in (plain, run)]
+    assert plain.tactics[1:4] == ["refine"] * 3
+    assert run.tactics[1 + opening : sums[1]] == plain.tactics[1 : sums[0]]
+    np.testing.assert_array_equal(run.x[1 + opening : sums[1]], plain.x[1 : sums[0]])
+
+
 def test_a_place_where_the_force_is_unusually_large_is_not_believed():
     """The place is lower than x0, but not as calm as the family's are; the waiting tactics come back with it."""
     recall = Recall(((2.0, 2.0),), (0.1, 0.1), calm=0.1)

@@ -106,7 +106,8 @@ class SeparableSum(AbstractTactic):
         early = d >= self.early
         several = board.scored & (board.spread > 0) & (board.left > self.room * length)
         first = ops.flag(early) & (board.escapes == 0)
-        opened = ops.pick(board.fresh, granted < 1.0, board.interrupted)
+        begun = board.interrupted & (board.predicted > 0)  # else only a family's memory was read so far
+        opened = ops.pick(board.fresh, granted < 1.0, begun)
         ready = untested & ops.pick(first, opened, board.scored | ops.no(board.fresh) if early else several)
         again = (board.structure == SUM) & board.scored & (board.left > self.room * length)
         waits = untested & first & ops.no(opened)
