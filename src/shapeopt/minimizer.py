@@ -68,7 +68,8 @@ def minimize(
         budget: the hard cap on calls. A value with its gradient is one call; without gradients each value is one.
         jac: None (autodiff if `fun` computes with JAX, else value-only), True, a callable that returns the gradient, or
             "2-point", "3-point" or "cs": finite differences as SciPy names them, each value a call.
-        noise: standard deviation of the gradient's noise; None lets the readings tell.
+        noise: standard deviation of the gradient's noise, or of the values' where there are no gradients: it is then
+            measured at the first reading; None lets the readings tell.
         policy: a name; a `shapeopt.Policy`: a tuple of tactics and a planner; or the path of a family's policy that
             `shapeopt train` made, where `fun` may have an attribute `descriptor` (or `shapeopt.load_family`'s).
         num_starts: particles that share the budget and the memory, read in rounds; the first one starts at x0. From 64
@@ -122,6 +123,8 @@ def minimize(
           `message` tells if not. It costs no call.
         - value_precision: where values are all that is read, the unit of the last digit that they have at the best
           point: 0 where they are exact, None where no basin was finished or gradients were read.
+        - noise: the standard deviation of a coordinate of the gradient, or of the value where there are no gradients,
+          as readings at one point tell: 0 where they agreed, None where no point was read twice.
 
     Raises:
         ValueError: if an argument is wrong; the message names it. Exceptions of `fun` pass as they are.

@@ -53,6 +53,7 @@ from .tactics import (
     Settle,
     Start,
     TurnedAxes,
+    ValueCheck,
 )
 
 INF = float("inf")
@@ -66,6 +67,7 @@ PREEMPTED, REVISIT = int(Cause.PREEMPTED), int(Cause.REVISIT)
 TACTICS: tuple[AbstractTactic, ...] = (
     PairModel(),
     NoiseCheck(),
+    ValueCheck(),
     SeparableSum(),
     TurnedAxes(),
     Sample(),
@@ -196,6 +198,7 @@ class Optimizer:
             predicted=zero,
             noise_std=real(self.noise_std),
             noisy=no,
+            value_noise=real(self.noise_std if spec.values_only else UNKNOWN),
             value_precision=real(UNKNOWN),
             structure=ops.whole(UNTESTED),
             small_basins=no,
@@ -425,6 +428,7 @@ class Optimizer:
             predicted=ops.pick(news, evidence.predicted, board.predicted),
             noise_std=noise_std,
             noisy=is_noisy(ops, noise_std, base_f, base_g),
+            value_noise=ops.pick(evidence.value_noise >= 0, evidence.value_noise, board.value_noise),
             value_precision=ops.pick(evidence.value_precision >= 0, evidence.value_precision, board.value_precision),
             structure=structure,
             unit=unit,

@@ -84,6 +84,7 @@ class Board(NamedTuple):
     predicted: Any  # decrease that was still predicted there when its stage ended
     noise_std: Any  # of a force's coordinate; negative while it is not known
     noisy: Any  # whether the force at the base is known to drown in it
+    value_noise: Any  # standard deviation of a value, in runs of values alone; negative while it is not known
     value_precision: Any  # unit of the last digit of values; 0 where they look exact, negative while it is not known
     structure: Any  # one of UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM and SWEPT
     small_basins: Any  # whether a basin was met that is small for the box
@@ -129,6 +130,7 @@ class Evidence(NamedTuple):
     noise_std: Any  # negative: no news
     structure: Any  # UNTESTED: no news
     value_precision: Any = UNKNOWN  # negative: no news
+    value_noise: Any = UNKNOWN  # negative: no news
 
 
 def searched(ops: Any, board: Board) -> tuple[Any, Any]:
@@ -157,5 +159,5 @@ def resolution(eps: float, f: Any) -> Any:
     return ROUND_OFF * eps * abs(f)
 
 
-NOISY = 0.1  # noise as a share of the force at the base from which on basins are settled in, not refined
+NOISY = 0.3  # noise as a share of the force read at the base, noise included, from which on basins are settled in
 ROUND_OFF = 10.0  # units in the last place

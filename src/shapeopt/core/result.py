@@ -84,11 +84,11 @@ class RunRecord:
         return name in self._stretches
 
 
-def _misfit(gradient_fit: Result | None, noisy: bool) -> str:
+def _misfit(gradient_fit: Result | None, noise: float | None) -> str:
     """What a message says of gradients that are not those of the values."""
     if gradient_fit is None or gradient_fit.agrees:
         return ""
-    return NOISY if noisy else MISFIT
+    return NOISY if noise else MISFIT
 
 
 def make_result(
@@ -110,12 +110,13 @@ def make_result(
     tactics: tuple[str, ...] = (),
     value_precision: float | None = None,
     confidence: float | None = None,
-    noisy: bool = False,
+    noise: float | None = None,
 ) -> Result:
     """The result; `log` has the run's events, `restore` gives a flat point the user's structure. `points` are flat, a
     row a reading. `tactics` are the names of the policy's, and `last` the indices of the last stage's and its phase.
     `value_precision` is the unit of the last digit of values; None where nobody looked. `confidence` is
-    the probability that no better basin is unseen. `noisy`: two gradients at one point differed."""
+    the probability that no better basin is unseen. `noise` is the standard deviation of what is read, 0 where two
+    readings at one point agreed, and None where no point was read twice."""
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
@@ -137,7 +138,7 @@ def make_result(
         fun=float(fun),
         success=finite and status in REGULAR,
         status=int(status),
-        message=STATUS_MESSAGES[status] + _misfit(gradient_fit, noisy),
+        message=STATUS_MESSAGES[status] + _misfit(gradient_fit, noise),
         nfev=int(calls),
         njev=int(gradients),
         nit=len(events),
@@ -148,6 +149,7 @@ def make_result(
         passivity=None if allowance is None else account_of_port(record, allowance),
         gradient_fit=gradient_fit,
         value_precision=value_precision,
+        noise=noise,
         **diagnosed,
     )
 

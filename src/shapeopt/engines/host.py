@@ -208,7 +208,7 @@ class HostRun:
             self.fit_scales(reading)
         x = self._points[i]
         info = self.advance(i, value, reading)
-        noisy = self.state(i).board.noise_std > 0
+        noisy = max(self.state(i).board.noise_std, self.state(i).board.value_noise) > 0
         self.keep(Advance(x, value, info, self._next[i], reading.gradient, noisy), calls)
 
     def keep(self, made: Advance, calls: int) -> None:
@@ -353,7 +353,7 @@ class HostRun:
             tactics=self.optimizer.names,
             value_precision=self._value_precision(),
             confidence=self.confidence,
-            noisy=any(float(self.state(i).board.noise_std) > 0 for i in range(self.particles)),
+            noise=self._noise(),
         )
 
     @property
@@ -365,6 +365,15 @@ class HostRun:
         """The unit of the last digit of values, where they are all that is read and a basin was finished."""
         known = [float(self.state(i).board.value_precision) for i in range(self.particles)]
         return max(known) if self.values_only and max(known) >= 0 else None
+
+    def _noise(self) -> float | None:
+        """The standard deviation of a value, or of a gradient's coordinate where there are gradients."""
+        boards = [self.state(i).board for i in range(self.particles)]
+        if self.values_only:
+            known = max(float(board.value_noise) for board in boards)
+        else:
+            known = max(float(board.noise_std) for board in boards) / float(np.sqrt(np.mean(self.box.scale**2)))
+        return known if known >= 0 else None
 
     def _settle(self) -> None:
         """Whole rounds of readings join the record, and their events the log."""

@@ -15,6 +15,7 @@ from .separable_sum import SeparableSum
 from .settle import Settle
 from .start import Start
 from .turned_axes import TurnedAxes
+from .value_check import ValueCheck
 
 __all__ = [
     "AbstractTactic",
@@ -32,4 +33,5 @@ __all__ = [
     "Settle",
     "Start",
     "TurnedAxes",
+    "ValueCheck",
 ]

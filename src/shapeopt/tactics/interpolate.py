@@ -17,7 +17,8 @@ high one: the trust region shrinks away from a hole.
     hopeless    even `hope` times the predicted decrease would not reach the base
     revisit     a basin of the archive, and next to nothing lower than its bottom
     stall       the points lie so badly that no model goes through their values
-    clock       most trials failed, or a contraction brought little, in the best basin: other tactics may have a say.
+    clock       most trials failed, or a contraction brought little, or the model's errors may be noise, in the best
+                basin: other tactics may have a say.
                 The stage then goes on with its model; a lower point that they found near it joins the points
 
 Departs from the paper: every move is a placement; the paper's forces come from differences of a fixed radius.
@@ -56,6 +57,7 @@ class InterpolateMemory(NamedTuple):
     row: Any  # of the point that a repair replaces
     predicted: Any  # decrease that the model predicts for the trial
     errors: Any  # of the last three predictions
+    suspects: Any  # whether the model's errors look like noise
     rests: Any  # whether other tactics may be asked before the next trial
     tried: Any  # trials since they were asked,
     failed: Any  # and how many of them failed
@@ -88,6 +90,7 @@ class Interpolate(AbstractTactic):
     mostly: float = 0.7  # if such a share of the trials failed,
     asks: int = 4  # from so many dimensions on
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
+    misfit: float = 0.02  # error of a prediction, in rises of the model along its stiffest axis, that may be noise
     idle_share: float = 1e-9  # of all that a stage has gained, below which a contraction brought nothing;
     idle_most: int = 2  # so many in a row end the stage
     coarse: float = 0.02  # extent of the region, where the box is 10 wide, above which it always goes on
@@ -119,6 +122,7 @@ class Interpolate(AbstractTactic):
             row=ops.whole(0),
             predicted=ops.real(INF, dtype),
             errors=xp.full(3, xp.inf, dtype),
+            suspects=ops.flag(False),
             rests=ops.flag(False),
             tried=ops.whole(0),
             failed=ops.whole(0),
@@ -142,7 +146,9 @@ class Interpolate(AbstractTactic):
             return self._entered(ops, memory, board)
         paused = (memory.model.count > 2 * board.base.shape[0]) & board.interrupted
         resumes = paused & ops.no(board.fresh) & (memory.model.at_best()[1] == board.base_f)
-        asked = memory._replace(rests=ops.flag(False), tried=ops.whole(0), failed=ops.whole(0))
+        asked = memory._replace(
+            suspects=ops.flag(False), rests=ops.flag(False), tried=ops.whole(0), failed=ops.whole(0)
+        )
         z = ops.solve(memory.axes, board.entry - memory.centre)
         joins = paused & board.fresh & self._is_near(ops, memory, z) & (board.entry_f < memory.model.at_best()[1])
         return ops.cond(
@@ -181,6 +187,7 @@ class Interpolate(AbstractTactic):
             first=ops.where(first == 0, 1.0, first),  # a coordinate without room is read as if it had some
             predicted=ops.real(INF, dtype),
             errors=xp.full(3, xp.inf, dtype),
+            suspects=ops.flag(False),
             rests=ops.flag(False),
             tried=ops.whole(0),
             failed=ops.whole(0),
@@ -401,6 +408,7 @@ class Interpolate(AbstractTactic):
             errors=xp.full_like(memory.errors, xp.inf),
             contracts=ops.flag(False),
             idle=ops.pick(idle, memory.idle + 1, ops.whole(0)),
+            suspects=ops.flag(ops.where(memory.errors < INF, memory.errors, 0.0).max() > 0.5 * self.misfit * stiffest),
             rests=ops.flag(gained <= self.resting * all_gained),
             last_f=f,
             since=ops.whole(0),
@@ -419,7 +427,8 @@ class Interpolate(AbstractTactic):
         cause = ops.pick(hopeless, ops.whole(int(Cause.HOPELESS)), goes_on(ops))
         cause = ops.pick(known, ops.whole(int(Cause.REVISIT)), cause)
         doubts = (memory.tried >= self.doubtful * d) & (memory.failed >= self.mostly * memory.tried)
-        rests = (memory.rests | doubts) & (f <= board.base_f) & (d >= self.asks)
+        suspects = memory.suspects & (board.value_noise < 0)
+        rests = (((memory.rests | doubts) & (d >= self.asks)) | suspects) & (f <= board.base_f)
         cause = ops.pick(rests & (cause == int(Cause.NONE)), ops.whole(int(Cause.CLOCK)), cause)
         return ops.pick(ops.no(spreads) & (status == OVER), ends(ops, ops.flag(True), Cause.CONVERGED), cause)
 
@@ -439,7 +448,7 @@ class Interpolate(AbstractTactic):
             fresh=ops.flag(False),
             descent=ops.norm(q - memory.origin) / q.shape[0] ** 0.5,
             fall=abs(memory.start - f),
-            mismatch=zero,
+            mismatch=ops.real(ops.pick(memory.suspects, 1.0, 0.0), q.dtype),
             predicted=zero,
             noise_std=-1.0,
             structure=ops.whole(0),

@@ -15,6 +15,8 @@ from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, bid, ends, found, goes_on
 
+INF = float("inf")
+
 
 class NoiseCheckMemory(NamedTuple):
     """The base as it was read first."""
@@ -28,9 +30,11 @@ class NoiseCheckMemory(NamedTuple):
 class NoiseCheck(AbstractTactic):
     """One placement onto the base."""
 
-    suspicious: float = 0.2  # mismatch of values and forces
+    suspicious: float = 0.2  # mismatch of values and forces at a stall,
+    doubtful: float = 0.05  # and where a descent is interrupted
     visible: float = 100.0  # decrease predicted at a stall, in units of the value's resolution
     same_force: float = 1e3  # units in the last place of f that forces differing by round-off do as work along the box
+    first: float = 20.0  # readings after which the first descent is interrupted, so that doubts can be had
     told: bool = False  # the user says that there is noise: measure it at once
 
     name: ClassVar[str] = "noise check"
@@ -49,12 +53,15 @@ class NoiseCheck(AbstractTactic):
         unknown = (board.noise_std < 0) & (board.base_f < float("inf"))
         if self.told:
             return bid(ops, unknown & board.fresh, 10.0)
-        if not ops.traced and (board.fresh or board.mismatch <= self.suspicious):
-            return NOT_NOW
+        wake = ops.pick(unknown & (board.escapes == 0), self.first, INF)
+        if not ops.traced and (board.fresh or board.mismatch <= self.doubtful):
+            return NOT_NOW._replace(wake=wake)
         seen = self.visible * resolution(memory.eps, board.base_f)
         stalled = (board.cause == int(Cause.STALL)) & (board.predicted > seen)
-        suspected = (stalled | board.interrupted) & (board.mismatch > self.suspicious)
-        return bid(ops, unknown & suspected & ops.no(board.fresh), 10.0)
+        suspected = (stalled & (board.mismatch > self.suspicious)) | (
+            board.interrupted & (board.mismatch > self.doubtful)
+        )
+        return bid(ops, unknown & suspected & ops.no(board.fresh), 10.0, wake=wake)
 
     def open(
         self, ops: Any, memory: NoiseCheckMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
