@@ -101,6 +101,7 @@ class TrainConfig:
     estimator: Estimation = Estimation.BACKPROPAGATION
     windows: int = 1
     clip: float = 1.0
+    adjoint_clip: float | None = None  # longest derivative by q that a run hands on to an earlier reading; None: any
     noise_scale: float = 0.01  # of an evolution strategy's perturbations
     pairs: int = 4
     reuse: Reuse = Reuse.REUSED
@@ -189,6 +190,7 @@ class TrainConfig:
             trained=self.trained,
             constant_forces=self.constant_forces,
             remat=self.remat,
+            adjoint_clip=self.adjoint_clip,
             mesh=mesh,
         )
 
@@ -222,13 +224,20 @@ PAPER_SPECS = ((2, 500, 32, 128), (20, 800, 64, 64), (100, 1000, 128, 32), (500,
 SMALL_SPECS = ((2, 150, 48, 64), (20, 150, 48, 32), (100, 120, 56, 16), (500, 80, 64, 8))
 
 
+ADJOINT_CLIP = 1.0  # ours: no run's loss, relative to its first value, counts as steeper than this per unit of length
 NEVER = 10**6  # a patience that no schedule exhausts: the paper names no rule to stop
 
 
 def _presets() -> Mapping[str, TrainConfig]:
     paper = {
         f"paper-{d}": TrainConfig(
-            dimension=d, epochs=epochs, hidden=hidden, validation_tasks=runs, patience=NEVER, keep=Keep.LAST
+            dimension=d,
+            epochs=epochs,
+            hidden=hidden,
+            adjoint_clip=ADJOINT_CLIP,
+            validation_tasks=runs,
+            patience=NEVER,
+            keep=Keep.LAST,
         )
         for d, epochs, hidden, runs in PAPER_SPECS
     }
