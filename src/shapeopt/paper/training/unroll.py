@@ -72,7 +72,7 @@ class Unroll(eqx.Module):
     through time, as in phases I and II. `constant_forces`: the readings' gradients count as constants, so that no
     second derivative of f is taken. `remat`: reverse mode computes the inner values of a step again instead of keeping
     them. `untaught`: the teacher is not asked, and its labels are zero. `adjoint_clip`: the longest derivative of a
-    run's own loss by its q that reverse mode carries from a reading to the one before (see `adjoint`; None: any length).
+    run's own loss by its q that reverse mode carries from a reading to the one before (see `adjoint`; None: no bound).
 
     Departs from the paper: it does not say whether second derivatives are taken.
     """
