@@ -224,7 +224,6 @@ PAPER_SPECS = ((2, 500, 32, 128), (20, 800, 64, 64), (100, 1000, 128, 32), (500,
 SMALL_SPECS = ((2, 150, 48, 64), (20, 150, 48, 32), (100, 120, 56, 16), (500, 80, 64, 8))
 
 
-ADJOINT_CLIP = 1.0  # ours: no run's loss, relative to its first value, counts as steeper than this per unit of length
 NEVER = 10**6  # a patience that no schedule exhausts: the paper names no rule to stop
 
 
@@ -234,7 +233,6 @@ def _presets() -> Mapping[str, TrainConfig]:
             dimension=d,
             epochs=epochs,
             hidden=hidden,
-            adjoint_clip=ADJOINT_CLIP,
             validation_tasks=runs,
             patience=NEVER,
             keep=Keep.LAST,
