@@ -61,6 +61,22 @@ def test_what_is_computed_again_is_what_would_have_been_kept(tiny):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
+def test_a_bound_that_no_adjoint_meets_changes_no_gradient_and_a_tight_one_shortens_it(tiny):
+    params, static = split_policy(cast_policy(tiny.policy, np.float64))
+
+    def length(bound):
+        def loss(params):
+            unroll = Unroll(tiny.family, tiny.batch, 9, adjoint_clip=bound)
+            return jnp.mean(recorded(unroll, eqx.combine(params, static)).value[-1])
+
+        leaves = jax.tree.leaves(jax.jit(jax.grad(loss))(params))
+        return sum(np.sum(np.square(leaf)) for leaf in leaves) ** 0.5
+
+    free = length(None)
+    np.testing.assert_allclose(length(1e9), free, rtol=1e-9)
+    assert 0 < length(1e-6) < 0.1 * free
+
+
 def test_a_taught_run_follows_the_teacher_and_its_controller_has_lessons(single, tiny):
     record = jax.jit(lambda: recorded(Unroll(tiny.family, tiny.batch, 9, taught=True), tiny.policy))()
     np.testing.assert_array_equal(record.goal[1:7], np.repeat(record.label.anchor[:1], 6, 0))

@@ -101,6 +101,7 @@ class TrainConfig:
     estimator: Estimation = Estimation.BACKPROPAGATION
     windows: int = 1
     clip: float = 1.0
+    adjoint_clip: float | None = None  # longest derivative by q that a run hands on to an earlier reading; None: any
     noise_scale: float = 0.01  # of an evolution strategy's perturbations
     pairs: int = 4
     reuse: Reuse = Reuse.REUSED
@@ -189,6 +190,7 @@ class TrainConfig:
             trained=self.trained,
             constant_forces=self.constant_forces,
             remat=self.remat,
+            adjoint_clip=self.adjoint_clip,
             mesh=mesh,
         )
 
@@ -228,7 +230,12 @@ NEVER = 10**6  # a patience that no schedule exhausts: the paper names no rule t
 def _presets() -> Mapping[str, TrainConfig]:
     paper = {
         f"paper-{d}": TrainConfig(
-            dimension=d, epochs=epochs, hidden=hidden, validation_tasks=runs, patience=NEVER, keep=Keep.LAST
+            dimension=d,
+            epochs=epochs,
+            hidden=hidden,
+            validation_tasks=runs,
+            patience=NEVER,
+            keep=Keep.LAST,
         )
         for d, epochs, hidden, runs in PAPER_SPECS
     }

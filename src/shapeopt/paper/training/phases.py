@@ -62,6 +62,7 @@ class Plan:
     trained: Part = Part.ALL
     constant_forces: bool = False
     remat: bool = True
+    adjoint_clip: float | None = None
     mesh: Mesh | None = None  # devices over which the tasks are divided
 
     def __post_init__(self) -> None:
@@ -84,6 +85,7 @@ class Plan:
             remat=self.remat,
             mesh=self.mesh,
             untaught=untaught,
+            adjoint_clip=self.adjoint_clip,
         )
 
 

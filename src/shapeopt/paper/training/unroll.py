@@ -23,6 +23,7 @@ from ..memory import READ
 from ..networks import norm
 from ..optimizer import Channels, Observed, ShapeOptimizer, ShapeState, channels_of
 from ..stage import PaperState
+from .adjoint import bounded
 from .parallel import over_tasks
 from .record import Before, Lesson, Record
 from .sensing import EXACT, Sensing
@@ -70,7 +71,8 @@ class Unroll(eqx.Module):
     `taught`: the teacher's plan replaces the planner's, as phase I has it. `detached`: nothing is differentiated
     through time, as in phases I and II. `constant_forces`: the readings' gradients count as constants, so that no
     second derivative of f is taken. `remat`: reverse mode computes the inner values of a step again instead of keeping
-    them. `untaught`: the teacher is not asked, and its labels are zero.
+    them. `untaught`: the teacher is not asked, and its labels are zero. `adjoint_clip`: the longest derivative of a
+    run's own loss by its q that reverse mode carries from a reading to the one before (see `adjoint`; None: no bound).
 
     Departs from the paper: it does not say whether second derivatives are taken.
     """
@@ -86,6 +88,7 @@ class Unroll(eqx.Module):
     remat: bool = eqx.field(static=True, default=True)
     mesh: Mesh | None = eqx.field(static=True, default=None)  # devices over which the runs are divided
     untaught: bool = eqx.field(static=True, default=False)
+    adjoint_clip: float | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
         for name, least in (("batch", 1), ("readings", 2)):
@@ -108,7 +111,7 @@ class Unroll(eqx.Module):
             boxes = states.box  # a constant of the loop, which reverse mode need not keep at every reading
 
             def one(held: tuple[ShapeState, OracleState], _: None) -> Any:
-                return self._read(policy, runs, replace(held[0], box=boxes), held[1])
+                return self._read(policy, runs, replace(self._bounded(held[0]), box=boxes), held[1])
 
             step = jax.checkpoint(one, policy=KEPT, prevent_cse=False) if self.remat else one
             return jax.lax.scan(step, (states, ledgers), length=length)
@@ -116,6 +119,10 @@ class Unroll(eqx.Module):
         split = Asked(runs.tasks, jax.random.split(runs.key, self.batch)), runs.states, runs.ledgers
         (states, ledgers), record = over_tasks(self.mesh, go_on, policy, split, axes=(0, 1))
         return runs._replace(states=states, ledgers=ledgers), record
+
+    def _bounded(self, states: ShapeState) -> ShapeState:
+        """The states; the loss is a mean over the batch, and so is the bound."""
+        return states if self.adjoint_clip is None else bounded(states, self.adjoint_clip / self.batch)
 
     def _start(
         self, policy: AbstractPolicy, task_key: PRNGKeyArray, run_key: PRNGKeyArray
