@@ -126,7 +126,7 @@ def test_a_run_in_time_reads_what_it_reads_here(slow, jac, name):
     [
         ("raises", "Odd", "fourth"),
         ("raises_what_cannot_travel", "RuntimeError", "Stubborn: 1"),
-        ("dies", "RuntimeError", "died in this call, with exit code -6"),
+        ("dies", "ProcessDied", "died in this call, with exit code -6"),
     ],
 )
 def test_what_the_worker_suffers_is_raised_here_with_the_best_so_far(slow, name, kind, said):

@@ -372,7 +372,8 @@ class HostRun:
         if self.values_only:
             known = max(float(board.value_noise) for board in boards)
         else:
-            known = max(float(board.noise_std) for board in boards) / float(np.sqrt(np.mean(self.box.scale**2)))
+            unit = float(np.sqrt(np.mean(self.box.scale**2))) or 1.0  # 0: the box is one point
+            known = max(float(board.noise_std) for board in boards) / unit
         return known if known >= 0 else None
 
     def _settle(self) -> None:
