@@ -182,6 +182,7 @@ class Optimizer:
             base=q,
             base_f=real(INF),
             base_g=xp.zeros(d, dtype),
+            metric=xp.zeros((d, d), dtype) if any(one.tells_metric(spec) for one in self.tactics) else None,
             fresh=no,
             entry=q,
             entry_f=real(INF),
@@ -377,10 +378,12 @@ class Optimizer:
     def _evidence(self, ops: Any, active: Any, board: Board, memories: tuple, plant: Plant) -> Evidence:
         if not ops.traced:
             return self.tactics[active].evidence(ops, memories[active], board, plant)
-        told = self.tactics[0].evidence(ops, None, board, plant)
+        told = self.tactics[0].evidence(ops, None, board, plant)._replace(metric=board.metric)
         for i, (tactic, memory) in enumerate(zip(self.tactics, memories, strict=True)):
             if i > 0 and memory is not None:
-                told = ops.pick(active == i, tactic.evidence(ops, memory, board, plant), told)
+                news = tactic.evidence(ops, memory, board, plant)
+                news = news._replace(metric=board.metric) if news.metric is None else news
+                told = ops.pick(active == i, news, told)
         return told
 
     def _draws(self, ops: Any, board: Board) -> Any:
@@ -411,11 +414,14 @@ class Optimizer:
         readings = ops.pick(active == 0, board.budget / unit, board.readings)
         base = evidence.q, evidence.f, evidence.g
         base, base_f, base_g = ops.pick(rebase, base, (board.base, board.base_f, board.base_g))
+        told = board.metric is not None and evidence.metric is not None
+        metric = ops.pick(rebase, evidence.metric, board.metric) if told else board.metric
         noise_std = ops.pick(evidence.noise_std >= 0, evidence.noise_std, board.noise_std)
         return board._replace(
             base=base,
             base_f=base_f,
             base_g=base_g,
+            metric=metric,
             fresh=ops.flag(evidence.fresh),
             entry=ops.pick(evidence.fresh, evidence.q, board.entry),
             entry_f=ops.pick(evidence.fresh, evidence.f, board.entry_f),

@@ -6,7 +6,7 @@ import pytest
 from shapeopt.core.board import KNOWN, LOWER, NEW, Draws, Spec
 from shapeopt.ops import HOST, normal, uniform
 from shapeopt.tactics import Hop
-from shapeopt.tactics.hop import reflect
+from shapeopt.tactics.hop import reflect, soft
 
 D = 40
 KEY = np.array([5, 6], np.uint32)
@@ -15,8 +15,8 @@ KEY = np.array([5, 6], np.uint32)
 class Facts:
     """What a hop reads of the board."""
 
-    def __init__(self, base, outcome=NEW, scored=True):
-        self.base, self.outcome, self.scored = base, outcome, scored
+    def __init__(self, base, outcome=NEW, scored=True, metric=None):
+        self.base, self.outcome, self.scored, self.metric = base, outcome, scored, metric
         self.key = KEY
         self.lower, self.upper, self.reach = np.full(D, -5.0), np.full(D, 5.0), 5.0
 
@@ -90,6 +90,24 @@ def test_hops_that_fall_back_widen_the_next_ones_and_worse_basins_narrow_them(ou
     assert unscored.log_factor == 0.0
     limit = memory._replace(log_factor=tactic.widest)
     assert tactic.open(HOST, limit, Facts(np.zeros(D), KNOWN), None, draws).log_factor == tactic.widest
+
+
+def test_hops_are_long_where_the_best_basin_is_soft():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(D, D)))[0]
+    softness = np.where(np.arange(D) < 4, 1.0, 1e-4)
+    metric = (Q * softness) @ Q.T
+    z = rng.normal(size=(300, D))
+    along = np.array([soft(HOST, metric, one) for one in z]) @ Q
+    assert np.allclose(np.linalg.norm(along, axis=1), np.linalg.norm(z, axis=1))
+    ratio = np.mean(along[:, :4] ** 2) / np.mean(along[:, 4:] ** 2)
+    assert ratio > 1e3
+
+
+def test_hops_are_plain_where_no_metric_is_known_or_it_is_not_positive_definite():
+    z = np.arange(1.0, 4.0)
+    for metric in (None, np.zeros((3, 3)), np.diag([1.0, -1.0, 1.0])):
+        assert np.array_equal(soft(HOST, metric, z), z)
 
 
 def test_reflection_mirrors_at_the_sides_and_never_leaves():

@@ -72,8 +72,10 @@ def test_a_model_that_predicts_nothing_is_replaced_before_the_basin_counts_as_co
     memory = memory._replace(now=memory.now._replace(inverse=blind, gamma=0.1), age=5)
     plant = reading(memory.now.q, memory.now.f, memory.now.g)
     after, moved, cause = tactic.propose(HOST, memory, board, plant, lambda move: move)
-    assert cause == 0 and after.now.inverse.pairs == 0
+    assert cause == 0 and after.replaced and after.now.inverse.pairs == 3  # a basin that ends here keeps its metric
     np.testing.assert_allclose(moved.way, [0.0, -0.3])
+    read = tactic.observe(HOST, after, board, reading([1.0, 0.7], 4.9, [0.0, 2.0]))[0]
+    np.testing.assert_allclose(read.now.inverse.H, np.diag([0.3, 0.3]))
 
 
 def test_a_step_in_a_box_solves_for_the_free_coordinates():
@@ -162,6 +164,14 @@ def gaussian_well(x):
     """A valley along the second coordinate whose slope grows towards a well: curvature is negative on the way."""
     well = np.exp(-0.5 * x[1] ** 2)
     return float(0.5 * x[0] ** 2 - well), np.array([x[0], x[1] * well])
+
+
+def test_a_basin_s_metric_is_told_as_it_was_learned():
+    scales = np.array([1.0, 30.0, 900.0])
+    fun = lambda x: (0.5 * float(scales @ x**2), scales * x)  # noqa: E731
+    run = run_on_host(fun, np.array([2.0, -1.0, 0.5]), 40, policy=ALONE, keep=True)
+    metric = run.states[20].board.metric
+    assert np.allclose(np.diag(metric) * scales, np.diag(metric)[0], rtol=0.3)
 
 
 def test_steps_grow_where_curvature_is_negative_along_them():

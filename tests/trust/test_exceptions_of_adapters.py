@@ -258,6 +258,7 @@ def test_closures_that_throw_don_t_stretch_the_budget():
 
 
 @pytest.mark.full
+@pytest.mark.filterwarnings("ignore::shapeopt.adapters.minibatches.MinibatchWarning")  # the values told are random
 def test_optax_s_state_has_the_best_before_an_update_that_never_came():
     optimizer = shapeopt.optax.shape(BUDGET, bounds=(-5, 5))
     x = jnp.asarray(START)

@@ -68,6 +68,7 @@ class Board(NamedTuple):
     base: Any  # bottom of the best basin so far, its value and force
     base_f: Any
     base_g: Any
+    metric: Any  # inverse Hessian of the basin that became the base last; 0: not known; None: nobody tells
     fresh: Any  # whether there is a finite reading at which no basin was opened: the plant's, or that at `entry`
     entry: Any  # that place, and its value
     entry_f: Any
@@ -131,6 +132,7 @@ class Evidence(NamedTuple):
     structure: Any  # UNTESTED: no news
     value_precision: Any = UNKNOWN  # negative: no news
     value_noise: Any = UNKNOWN  # negative: no news
+    metric: Any = None  # inverse Hessian there; None: no news
 
 
 def searched(ops: Any, board: Board) -> tuple[Any, Any]:

@@ -171,6 +171,10 @@ class Device:
         return lax.linalg.triangular_solve(L, half, left_side=True, lower=True, transpose_a=True)[:, 0]
 
     @staticmethod
+    def root(A: Any) -> Any:
+        return lax.linalg.cholesky(A, symmetrize_input=False)
+
+    @staticmethod
     def eigh(A: Any) -> Any:
         return jnp.linalg.eigh(A)
 

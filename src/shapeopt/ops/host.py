@@ -19,6 +19,7 @@
     remainder(n, m)                n modulo m, of whole numbers that are not negative
     solve(A, b), solve_positive(A, b)
                                    A^-1 b; not a number where A is singular; the second where A is positive definite
+    root(A)                        L with L L^T = A, lower triangular; not numbers where A is not positive definite
     no(flag)                       not flag; `~` is wrong for Python's truth values
     real(x), whole(n), flag(x)     scalars that a state may hold
     finite(f, g)                   whether a reading and its square are finite numbers
@@ -179,6 +180,13 @@ class Host:
             return np.full_like(b, np.nan)
 
     solve_positive = solve
+
+    @staticmethod
+    def root(A: np.ndarray) -> np.ndarray:
+        try:
+            return np.linalg.cholesky(A)
+        except np.linalg.LinAlgError:
+            return np.full_like(A, np.nan)
 
     @staticmethod
     def eigh(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -70,6 +70,10 @@ class AbstractTactic(abc.ABC):
         """What the stage leaves behind; here: the plant stands where a basin can be opened."""
         return found(ops, plant)
 
+    def tells_metric(self, spec: Spec) -> bool:
+        """Whether its evidence brings an inverse Hessian."""
+        return False
+
     def phase(self, ops: Any, memory: Any) -> Any:
         """Index into `phases` of what the next reading is for."""
         return ops.whole(0)

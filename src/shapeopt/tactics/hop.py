@@ -1,12 +1,14 @@
 """Leave a basin by one reading elsewhere: around the best basin, or anywhere in the box (eq. dp_subgoal).
 
-    around the best   q_bar = base + r z,  z ~ N(0, I),  log r uniform within `spread` of the logarithm of the radius,
-                      reflected into the box
+    around the best   q_bar = base + r s,  s ~ N(0, A) of mean length sqrt(d),  log r uniform within `spread` of the
+                      logarithm of the radius, reflected into the box
     anywhere          places of an additive sequence that fills the box evenly, its middle first (places.py)
 
-The radius grows when a hop falls back into the basin that it left, and shrinks when it leads to a worse one, as the
-step of SciPy's basinhopping does. Which law is drawn follows from what either has found in this run (probability
-matching between the two rates of lower basins; older hops count less):
+A is the inverse Hessian of the best basin as its descent has learned it, or the identity: a kick of momenta p ~ N(0, M)
+moves a body of mass M = A^-1 by A p, so that a hop is long where the basin is soft, and turns bonds rather than
+stretching them. The radius grows when a hop falls back into the basin that it left, and shrinks when it leads to a
+worse one, as the step of SciPy's basinhopping does. Which law is drawn follows from what either has found in this run
+(probability matching between the two rates of lower basins; older hops count less):
 
     share anywhere = w_2 / (w_1 + w_2),   w_i = (lower basins + a_i) / (hops + 4),   a_1 = 1,  a_2 = min(1, 5 / d)
 
@@ -80,7 +82,7 @@ class Hop(AbstractTactic):
         target = ops.cond(
             anywhere,
             lambda: spread_place(ops, board.key, 1, number, *box),
-            lambda: reflect(ops, board.base + radius * z, *box),
+            lambda: reflect(ops, board.base + radius * soft(ops, board.metric, z), *box),
         )
         places = memory.places + ops.pick(anywhere, ops.whole(1), ops.whole(0))
         return memory._replace(target=target, anywhere=ops.flag(anywhere), hopped=ops.flag(True), places=places)
@@ -110,6 +112,16 @@ class Hop(AbstractTactic):
 
     def phase(self, ops: Any, memory: HopMemory) -> Any:
         return ops.whole(memory.anywhere)
+
+
+def soft(ops: Any, metric: Any, z: Any) -> Any:
+    """A normal z in the metric A, L z with L L^T = A, as long as z; or z, where A is not known."""
+    if metric is None:
+        return z
+    s = ops.times(ops.root(metric), z)
+    length = ops.norm(s)
+    known = (metric[0, 0] > 0) & (length > 0) & (length < INF)
+    return ops.cond(known, lambda: (ops.norm(z) / ops.pick(known, length, 1.0)) * s, lambda: z)
 
 
 def reflect(ops: Any, q: Any, lower: Any, upper: Any) -> Any:

@@ -77,6 +77,11 @@ class RefineMemory(NamedTuple):
     length: Any  # of the trial's step from the incumbent
     bent: Any  # its curvature s.B s, where BFGS made it
     predicted: Any  # decrease that the trial predicts
+    metric: (
+        Any  # inverse Hessian by steps whose change of force is plain beside the largest force; None: limited memory
+    )
+    largest: Any  # force, squared
+    replaced: Any  # whether the trial is made by the model's scale alone, which then takes its place
     accepted: Any  # was the last trial accepted
     rejections: Any  # trials rejected since one was
     fell: Any  # decrease of the last accepted trial
@@ -108,6 +113,7 @@ class Refine(AbstractTactic):
     shrunk: float = 1e-3  # likewise where the radius is this share of the first one: smooth functions fit there
     curvature_floor: float = 1e-10  # a pair counts if s.y exceeds this share of |s||y|
     least_change: float = 100.0  # units in the last place of a force: a smaller change is round-off
+    plain_change: float = 1e-6  # of the largest force of a basin: a smaller change does not go into its metric
     least_predicted: float = 0.1  # share of the slope: sides of the box may turn a step against the model
     well: float = -2.0  # logarithm of the relative error below which SR1 may be used,
     clearly: float = 1.0  # if it is lower than BFGS's by this
@@ -152,6 +158,9 @@ class Refine(AbstractTactic):
             length=zero,
             bent=zero,
             predicted=infinite,
+            metric=ops.xp.zeros((d, d), dtype) if d <= self.dense else None,
+            largest=zero,
+            replaced=no,
             accepted=no,
             rejections=ops.whole(0),
             fell=infinite,
@@ -213,8 +222,11 @@ class Refine(AbstractTactic):
         radius = ops.real(first * q.shape[0] ** 0.5, q.dtype)
         steepest = ops.max(ops.norm(g), 1e-300 if q.dtype.itemsize == 8 else 1e-36)
         gamma = radius / steepest
+        model = memory.now.inverse.opened(ops, g, gamma, radius)
         return memory._replace(
-            now=Descent(q, f, g, memory.now.inverse.opened(ops, g, gamma, radius), gamma, radius),
+            now=Descent(q, f, g, model, gamma, radius),
+            metric=None if memory.metric is None else model.H,
+            largest=ops.real(0.0, q.dtype),
             accepted=ops.flag(board.fresh),
             rejections=ops.whole(0),
             fell=ops.real(INF, q.dtype),
@@ -227,6 +239,9 @@ class Refine(AbstractTactic):
             predicted=ops.real(INF, q.dtype),
             same=ops.whole(0),
         )
+
+    def tells_metric(self, spec: Spec) -> bool:
+        return spec.dimension <= self.dense and not spec.residuals
 
     def evidence(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> Evidence:
         now = memory.now
@@ -243,6 +258,7 @@ class Refine(AbstractTactic):
             predicted=memory.predicted,
             noise_std=-1.0,
             structure=ops.whole(0),
+            metric=memory.metric,
         )
 
     # --------------------------------------------------------------------------------------------- readings
@@ -250,6 +266,7 @@ class Refine(AbstractTactic):
     def observe(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> tuple[RefineMemory, Any]:
         """A trial that was not finite (f is infinite then) is rejected, and the next one goes a tenth of the way."""
         now, d, tiny = memory.now, plant.q.shape[0], 1e-300 if plant.q.dtype.itemsize == 8 else 1e-36
+        model = ops.cond(memory.replaced, lambda: now.inverse.reset(ops, now.gamma), lambda: now.inverse)
         s, y = plant.q - now.q, plant.g - now.g
         slope, slope_end, fall = ops.dot(now.g, s), ops.dot(plant.g, s), now.f - plant.f
         ss, yy, sy = ops.dot(s, s), ops.dot(y, y), slope_end - slope
@@ -263,9 +280,14 @@ class Refine(AbstractTactic):
         sound, square = ops.pick(curved, sy, 1.0), ops.pick(curved, yy, 1.0)
         inverse, gamma = ops.cond(
             curved,
-            lambda: (now.inverse.add(ops, s, y, sound, square, memory.bent), sound / square),
-            lambda: (now.inverse, now.gamma),
+            lambda: (model.add(ops, s, y, sound, square, memory.bent), sound / square),
+            lambda: (model, now.gamma),
         )
+        largest = ops.max(memory.largest, steepest)
+        plain = curved & (yy > self.plain_change**2 * largest)
+        metric = memory.metric
+        if metric is not None:
+            metric = ops.cond(plain, lambda: inverse.H, lambda: memory.metric)
         short = inverse.is_blank(ops) | (memory.length < 0.8 * now.radius)
         straight = accepted & ops.no(changed & (sy > 0)) & short  # no curvature along it: a longer step
         inverse, gamma, radius = ops.cond(
@@ -293,6 +315,8 @@ class Refine(AbstractTactic):
             rejections=rejections,
             fell=fell,
             gained=ops.max(self.forgetting * memory.gained, gain),
+            metric=metric,
+            largest=largest,
             age=memory.age + 1,
             mismatch=ops.pick(plant.finite, 0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0), memory.mismatch),
             same=same,
@@ -327,15 +351,15 @@ class Refine(AbstractTactic):
         seen = ops.flag(predicted > unseen)  # else a fresh model, since this one predicts no decrease that could be
         way, predicted, now = ops.cond(seen, lambda: (way, predicted, now), lambda: self._fresh(ops, now, down()))
         bent = ops.pick(seen & by_H, way.bent, 0.0)
-        memory = memory._replace(now=now, length=way.length, bent=bent, predicted=predicted)
+        memory = memory._replace(now=now, length=way.length, bent=bent, predicted=predicted, replaced=ops.no(seen))
         made = step(Move(now.q + way.s, ops.no(memory.accepted), way=way.s))
         cause = self._verdict(ops, memory, board, unseen)
         memory = memory._replace(suspected=ops.flag(memory.suspected | (cause == CLOCK)))
         return self._kept(ops, memory, board, cause, unseen), made, cause
 
     def _fresh(self, ops: Any, now: Descent, way: Way) -> tuple[Way, Any, Descent]:
-        """The model replaced by its scale, with the step that it makes and the decrease that it predicts."""
-        return way, -0.5 * way.slope, now._replace(inverse=now.inverse.reset(ops, now.gamma), radius=way.length)
+        """The step that the model's scale makes, and the decrease that it predicts."""
+        return way, -0.5 * way.slope, now._replace(radius=way.length)
 
     def _way(self, ops: Any, now: Descent, room: Room, down: Callable[[], Way]) -> tuple[Way, Any]:
         """The model's step, and whether BFGS made it."""

@@ -35,6 +35,7 @@ from .base import FOREVER, AbstractTactic, Step, bid, ends, goes_on
 from .hop import reflect
 
 SAMPLE, MEAN = range(2)
+INF = float("inf")
 FROM = 2**30  # counters of samples begin here; those of stages stay below
 
 
@@ -121,7 +122,8 @@ class Sample(AbstractTactic):
         noisy = board.noisy
         coupled = (board.structure == COUPLED) | (board.structure == SWEPT)
         room = (board.left > self.room * length) & (memory.read == 0)
-        rippled = board.small_basins & coupled & (length >= self.generations * self._generation(d, False))
+        boxed = ((board.lower > -INF) & (board.upper < INF)).all()  # without sides there is nothing to sample
+        rippled = boxed & board.small_basins & coupled & (length >= self.generations * self._generation(d, False))
         enough = length >= self.noisy_readings * d
         small = (board.descent < self.noisy_descent) & coupled
         falls = board.fall > self.plain * board.noise_std * board.descent * d**0.5
