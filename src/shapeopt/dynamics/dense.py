@@ -73,7 +73,7 @@ class Dense(NamedTuple):
 
     def stretched(self, ops: Any, factor: float, s: Any, bent: Any) -> "Dense":
         """With the curvature s.B s = `bent` along a step divided by the factor; where no pair is known, all of it."""
-        more = ((factor - 1.0) / bent * s)[:, None] * s
+        more = ops.outer((factor - 1.0) / bent * s, s)
         H, K = ops.cond(
             self.is_blank(ops), lambda: (factor * self.H, factor * self.K), lambda: (self.H + more, self.K + more)
         )
@@ -91,11 +91,11 @@ class Dense(NamedTuple):
         scale = ops.pick(larger, curvature / sy, 1.0)
         H = ops.cond(larger, lambda: scale * H, lambda: H)
         half = ((0.5 + 0.5 * scale * yHy / sy) / sy) * s - (scale / sy) * Hy  # H+ = H + s half^T + half s^T
-        cross = s[:, None] * half
+        cross = ops.outer(s, half)
         u = s - Ky
         uy = ops.dot(u, y)
         sound = uy * uy > SOUND**2 * ops.dot(u, u) * yy
-        K = ops.cond(sound, lambda: K + (u / ops.pick(sound, uy, 1.0))[:, None] * u, lambda: K)
+        K = ops.cond(sound, lambda: K + ops.outer(u / ops.pick(sound, uy, 1.0), u), lambda: K)
         return Dense(H + (cross + cross.T), K, error_H, error_K, self.pairs + 1, self.shape)
 
     def _begun(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any) -> Any:
@@ -140,7 +140,7 @@ class Room(NamedTuple):
         if ops.traced:
             least: Any = 0.0
         else:
-            least = min(-float(ops.xp.maximum.reduce(low)), float(ops.xp.minimum.reduce(high)))
+            least = min(-ops.largest(low), ops.smallest(high))
             if least > slack:
                 return Room(low, high, None, least)
         return Room(low, high, ((low >= -slack) & (g > 0)) | ((high <= slack) & (g < 0)), least)
@@ -157,7 +157,7 @@ class Room(NamedTuple):
         if self.held is None and length < self.least:
             return True
         outside = (s > self.high) | (s < self.low)
-        return ops.no((outside if self.held is None else outside | self.held).any())
+        return ops.no(ops.any(outside if self.held is None else outside | self.held))
 
 
 def dense_way(ops: Any, A: Any, g: Any, room: Room, radius: Any) -> Way:
@@ -190,7 +190,7 @@ def _bounded_way(ops: Any, A: Any, Ag: Any, g: Any, room: Room, radius: Any) -> 
         inward = fixed & (side * multipliers < 0)
         sides = ops.where(fixed, ops.where(inward, 0.0, side), over)
         b = ops.where(fixed, b, room.clipped(ops, s))
-        return sides, b, short, multipliers, share, ops.flag((sides != side).any()), number + 1
+        return sides, b, short, multipliers, share, ops.flag(ops.any(sides != side)), number + 1
 
     side = zero if held is None else ops.where(held, -xp.sign(g), 0.0)
     start = (side, zero, zero, zero, ops.real(1.0, g.dtype), ops.flag(True), ops.whole(0))

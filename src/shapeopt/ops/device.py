@@ -129,6 +129,22 @@ class Device:
         return jnp.sum(A * v, axis=-1) if A.ndim > 1 else jnp.sum(A[:, None] * v, axis=0)  # one loop, no library call
 
     @staticmethod
+    def outer(a: Any, b: Any) -> Any:
+        return a[:, None] * b
+
+    @staticmethod
+    def largest(v: Any) -> Any:
+        return v.max()
+
+    @staticmethod
+    def smallest(v: Any) -> Any:
+        return v.min()
+
+    @staticmethod
+    def any(flags: Any) -> Any:
+        return flags.any()
+
+    @staticmethod
     def over(a: Any, b: Any) -> Any:
         return a / b
 
