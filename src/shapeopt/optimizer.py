@@ -148,7 +148,7 @@ class Optimizer:
         self.tactics: tuple[AbstractTactic, ...] = (Start(), *policy.tactics)
         self._interruptible = tuple(t.interruptible for t in self.tactics)
         self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
-        self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches)
+        self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches and t.blank(HOST, spec) is not None)
         self._sweeps = tuple(t.sweeps for t in self.tactics)
         self._largest = float(np.finfo(spec.dtype).max) ** 0.5 / 64.0  # beyond it a square overflows
 
@@ -277,7 +277,9 @@ class Optimizer:
         board = self._noisy_base(ops, state, plant) if board.noise_std > 0 else board
         if self.allowance is not None and self.allowance < INF:
             board = board._replace(tank=board.tank - self.allowance * ledger[0] - ledger[1])
-        watched, urgent = self._watched(ops, state.memories, board, plant)
+        watched, urgent = state.memories, False
+        if self._watchers:
+            watched, urgent = self._watched(ops, watched, board, plant)
         memories, tactic, age = list(watched), self.tactics[active], state.age + 1
         memories[active], cause = tactic.observe(ops, memories[active], board, plant)
         if not cause and tactic.interruptible:
@@ -333,9 +335,8 @@ class Optimizer:
     def _watched(self, ops: Any, memories: tuple, board: Board, plant: Plant) -> tuple[tuple, Any]:
         urgent = ops.flag(False)
         for i in self._watchers:
-            if memories[i] is not None:
-                memory, calls = self.tactics[i].watch(ops, memories[i], board, plant)
-                memories, urgent = (*memories[:i], memory, *memories[i + 1 :]), urgent | calls
+            memory, calls = self.tactics[i].watch(ops, memories[i], board, plant)
+            memories, urgent = (*memories[:i], memory, *memories[i + 1 :]), urgent | calls
         return memories, urgent
 
     def _phase(self, ops: Any, active: Any, memories: tuple) -> Any:

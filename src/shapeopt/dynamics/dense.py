@@ -23,12 +23,23 @@ and if that is not clearly sharper than the identity's bound (y.y)(s.s), the mod
 Departs from the paper: there M is diagonal.
 """
 
+import functools
 from typing import Any, NamedTuple
+
+import numpy as np
 
 PASSES = 6  # changes of the set of coordinates that are fixed on a side
 SOUND = 1e-8  # least |u.y| of an SR1 update, as a share of |u||y| (Nocedal and Wright, section 6.2)
 ERROR_FLOOR = 1e-9
 SHARPER = 0.7  # of the identity's bound, that a learned shape's must be below
+
+
+@functools.lru_cache(maxsize=16)
+def identity(d: int, dtype: Any) -> np.ndarray:
+    """The identity matrix, made once."""
+    eye = np.eye(d, dtype=dtype)
+    eye.setflags(write=False)
+    return eye
 
 
 class LearnedShape(NamedTuple):
@@ -63,7 +74,7 @@ class Dense(NamedTuple):
 
     def reset(self, ops: Any, gamma: Any) -> "Dense":
         """gamma I, with no pairs."""
-        H = gamma * ops.xp.eye(self.H.shape[0], dtype=self.H.dtype)
+        H = gamma * identity(self.H.shape[0], self.H.dtype)
         zero = ops.real(0.0, self.H.dtype)
         return Dense(H, H, zero, zero, ops.whole(0), self.shape)
 
@@ -166,8 +177,10 @@ def dense_way(ops: Any, A: Any, g: Any, room: Room, radius: Any) -> Way:
     s, share, length = shortened(ops, -Ag, radius)
     slope = ops.dot(g, s)
     way = Way(s, -share * slope, slope, length)
-    bounded = ops.no(room.admits(ops, s, length))
-    return ops.when(bounded, lambda _: _bounded_way(ops, A, Ag, g, room, radius), way)
+    inside = room.admits(ops, s, length)
+    if not ops.traced and inside:
+        return way
+    return ops.when(ops.no(inside), lambda _: _bounded_way(ops, A, Ag, g, room, radius), way)
 
 
 def _bounded_way(ops: Any, A: Any, Ag: Any, g: Any, room: Room, radius: Any) -> Way:
@@ -177,7 +190,7 @@ def _bounded_way(ops: Any, A: Any, Ag: Any, g: Any, room: Room, radius: Any) -> 
         B s + g = 0 on free coordinates, s = b on fixed ones:   s = -A (g + l),  A_cc l_c = -(b + A g)_c
     """
     xp, (low, high, held, _) = ops.xp, room
-    eye, zero = xp.eye(A.shape[0], dtype=A.dtype), xp.zeros_like(g)
+    eye, zero = identity(A.shape[0], A.dtype), xp.zeros(g.shape, g.dtype)
 
     def again(carry: tuple) -> tuple:
         side, b, _, _, _, _, number = carry

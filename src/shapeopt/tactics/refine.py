@@ -338,7 +338,8 @@ class Refine(AbstractTactic):
         memory = memory._replace(now=now, length=way.length, bent=bent, predicted=predicted)
         made = step(Move(now.q + way.s, ops.no(memory.accepted), way=way.s))
         cause = self._verdict(ops, memory, board, unseen)
-        memory = memory._replace(suspected=ops.flag(memory.suspected | (cause == CLOCK)))
+        if ops.traced or cause == CLOCK:
+            memory = memory._replace(suspected=ops.flag(memory.suspected | (cause == CLOCK)))
         return self._kept(ops, memory, board, cause, unseen), made, cause
 
     def _fresh(self, ops: Any, now: Descent, way: Way) -> tuple[Way, Any, Descent]:
