@@ -146,10 +146,11 @@ class Optimizer:
     def __init__(self, policy: Policy, spec: Spec, noise_std: float = UNKNOWN, allowance: float | None = None) -> None:
         self.policy, self.spec, self.noise_std, self.allowance = policy, spec, noise_std, allowance
         self.tactics: tuple[AbstractTactic, ...] = (Start(), *policy.tactics)
-        self._interruptible = tuple(t.interruptible for t in self.tactics)
-        self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
-        self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches and t.blank(HOST, spec) is not None)
-        self._sweeps = tuple(t.sweeps for t in self.tactics)
+        used = tuple(t.blank(HOST, spec) is not None for t in self.tactics)
+        self._interruptible = tuple(t.interruptible and u for t, u in zip(self.tactics, used, strict=True))
+        self._basins = tuple(t.mode != Mode.ESCAPE and u for t, u in zip(self.tactics, used, strict=True))
+        self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches and used[i])
+        self._sweeps = tuple(t.sweeps and u for t, u in zip(self.tactics, used, strict=True))
         self._largest = float(np.finfo(spec.dtype).max) ** 0.5 / 64.0  # beyond it a square overflows
 
     @property
@@ -378,11 +379,9 @@ class Optimizer:
     def _evidence(self, ops: Any, active: Any, board: Board, memories: tuple, plant: Plant) -> Evidence:
         if not ops.traced:
             return self.tactics[active].evidence(ops, memories[active], board, plant)
-        told = self.tactics[0].evidence(ops, None, board, plant)
-        for i, (tactic, memory) in enumerate(zip(self.tactics, memories, strict=True)):
-            if i > 0 and memory is not None:
-                told = ops.pick(active == i, tactic.evidence(ops, memory, board, plant), told)
-        return told
+        numbered = [i for i, memory in enumerate(memories) if memory is not None]
+        told = [self.tactics[i].evidence(ops, memories[i], board, plant) for i in numbered]
+        return Evidence(*(_merged(ops, active, numbered, field) for field in zip(*told, strict=True)))
 
     def _draws(self, ops: Any, board: Board) -> Any:
         """The random numbers of the next stage; the host makes them where a tactic asks."""
@@ -472,6 +471,18 @@ class Optimizer:
             reach=ops.max(board.reach, reach),
             basins=basins,
         )
+
+
+def _merged(ops: Any, active: Any, numbered: list[int], values: tuple[Any, ...]) -> Any:
+    """What the active tactic says of a field; of what most of them say, nothing need be asked."""
+    groups: dict[Any, tuple[Any, list[int]]] = {}
+    for i, value in zip(numbered, values, strict=True):
+        same = value if isinstance(value, bool | int | float) else id(value)
+        groups.setdefault((type(value), same), (value, []))[1].append(i)
+    (found, _), *others = sorted(groups.values(), key=lambda group: -len(group[1]))
+    for value, tactics in others:
+        found = ops.pick(_of(ops, active, tuple(i in tactics for i in range(max(tactics) + 1))), value, found)
+    return found
 
 
 def _of(ops: Any, active: Any, table: tuple[bool, ...]) -> Any:
