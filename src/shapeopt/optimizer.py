@@ -461,7 +461,7 @@ class Optimizer:
             board.basins,
         )
         base_f = ops.min(f, board.base_f)
-        reach = ops.cond(f <= board.base_f, lambda: 1.5 * abs(evidence.q).max(), lambda: 0.0)
+        reach = ops.cond(f <= board.base_f, lambda: 1.5 * ops.largest(abs(evidence.q)), lambda: 0.0)
         return board._replace(
             escapes=board.escapes + 1,
             outcome=outcome,

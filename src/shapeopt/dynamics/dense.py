@@ -92,21 +92,25 @@ class Dense(NamedTuple):
 
     def add(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any, curvature: Any) -> "Dense":
         """With the pair (s, y), s.y > 0, whose first sets the scale; `curvature`: s.B s where H made the step."""
-        first = self.pairs == 0
-        H, K = ops.cond(first, lambda: (self._begun(ops, s, y, sy, yy),) * 2, lambda: (self.H, self.K))
+        first, H, K = self.pairs == 0, self.H, self.K
+        if ops.traced or first:
+            H, K = ops.pick(first, (self._begun(ops, s, y, sy, yy),) * 2, (H, K))
         Hy, Ky = ops.times(H, y), ops.times(K, y)
         yHy = ops.dot(y, Hy)
         error_H = _mixed(ops, self.error_H, 1.0 - yHy / sy)
         error_K = _mixed(ops, self.error_K, 1.0 - ops.dot(y, Ky) / sy)
         larger = ops.no(first) & (curvature > sy)
-        scale = ops.pick(larger, curvature / sy, 1.0)
-        H = ops.cond(larger, lambda: scale * H, lambda: H)
+        scale = 1.0
+        if ops.traced or larger:
+            scale = ops.pick(larger, curvature / sy, 1.0)
+            H = ops.pick(larger, scale * H, H)
         half = ((0.5 + 0.5 * scale * yHy / sy) / sy) * s - (scale / sy) * Hy  # H+ = H + s half^T + half s^T
         cross = ops.outer(s, half)
         u = s - Ky
         uy = ops.dot(u, y)
         sound = uy * uy > SOUND**2 * ops.dot(u, u) * yy
-        K = ops.cond(sound, lambda: K + ops.outer(u / ops.pick(sound, uy, 1.0), u), lambda: K)
+        if ops.traced or sound:
+            K = ops.pick(sound, K + ops.outer(u / ops.pick(sound, uy, 1.0), u), K)
         return Dense(H + (cross + cross.T), K, error_H, error_K, self.pairs + 1, self.shape)
 
     def _begun(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any) -> Any:

@@ -268,17 +268,19 @@ class Refine(AbstractTactic):
         )
         short = inverse.is_blank(ops) | (memory.length < 0.8 * now.radius)
         straight = accepted & ops.no(changed & (sy > 0)) & short  # no curvature along it: a longer step
-        inverse, gamma, radius = ops.cond(
-            straight,
-            lambda: (
-                inverse.stretched(ops, self.stretch, s, ops.pick(straight, -slope, 1.0)),
-                self.stretch * gamma,
-                ops.max(radius, self.stretch * ops.pick(inverse.is_blank(ops), now.radius, memory.length)),
-            ),
-            lambda: (inverse, gamma, radius),
-        )
-        tried = radius / ops.max(ops.sqrt(steep), tiny)
-        gamma = ops.pick(accepted, gamma, ops.min(gamma, tried))  # nothing is known beyond the radius
+        if ops.traced or straight:
+            inverse, gamma, radius = ops.pick(
+                straight,
+                (
+                    inverse.stretched(ops, self.stretch, s, ops.pick(straight, -slope, 1.0)),
+                    self.stretch * gamma,
+                    ops.max(radius, self.stretch * ops.pick(inverse.is_blank(ops), now.radius, memory.length)),
+                ),
+                (inverse, gamma, radius),
+            )
+        if ops.traced or not accepted:  # nothing is known beyond the radius
+            tried = radius / ops.max(ops.sqrt(steep), tiny)
+            gamma = ops.pick(accepted, gamma, ops.min(gamma, tried))
         work = ops.sqrt(ss * steepest / (2.0 * d))
         error = abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
         radius = ops.pick(plant.finite, radius, 0.1 * memory.length)
