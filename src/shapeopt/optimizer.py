@@ -146,11 +146,10 @@ class Optimizer:
     def __init__(self, policy: Policy, spec: Spec, noise_std: float = UNKNOWN, allowance: float | None = None) -> None:
         self.policy, self.spec, self.noise_std, self.allowance = policy, spec, noise_std, allowance
         self.tactics: tuple[AbstractTactic, ...] = (Start(), *policy.tactics)
-        used = tuple(t.blank(HOST, spec) is not None for t in self.tactics)
-        self._interruptible = tuple(t.interruptible and u for t, u in zip(self.tactics, used, strict=True))
-        self._basins = tuple(t.mode != Mode.ESCAPE and u for t, u in zip(self.tactics, used, strict=True))
-        self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches and used[i])
-        self._sweeps = tuple(t.sweeps and u for t, u in zip(self.tactics, used, strict=True))
+        self._interruptible = tuple(t.interruptible for t in self.tactics)
+        self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
+        self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches and t.blank(HOST, spec) is not None)
+        self._sweeps = tuple(t.sweeps for t in self.tactics)
         self._largest = float(np.finfo(spec.dtype).max) ** 0.5 / 64.0  # beyond it a square overflows
 
     @property
