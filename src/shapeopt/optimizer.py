@@ -148,7 +148,7 @@ class Optimizer:
         self.tactics: tuple[AbstractTactic, ...] = (Start(), *policy.tactics)
         self._interruptible = tuple(t.interruptible for t in self.tactics)
         self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
-        self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches)
+        self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches and t.blank(HOST, spec) is not None)
         self._sweeps = tuple(t.sweeps for t in self.tactics)
         self._largest = float(np.finfo(spec.dtype).max) ** 0.5 / 64.0  # beyond it a square overflows
 
@@ -278,7 +278,9 @@ class Optimizer:
         board = self._noisy_base(ops, state, plant) if board.noise_std > 0 else board
         if self.allowance is not None and self.allowance < INF:
             board = board._replace(tank=board.tank - self.allowance * ledger[0] - ledger[1])
-        watched, urgent = self._watched(ops, state.memories, board, plant)
+        watched, urgent = state.memories, False
+        if self._watchers:
+            watched, urgent = self._watched(ops, watched, board, plant)
         memories, tactic, age = list(watched), self.tactics[active], state.age + 1
         memories[active], cause = tactic.observe(ops, memories[active], board, plant)
         if not cause and tactic.interruptible:
@@ -334,9 +336,8 @@ class Optimizer:
     def _watched(self, ops: Any, memories: tuple, board: Board, plant: Plant) -> tuple[tuple, Any]:
         urgent = ops.flag(False)
         for i in self._watchers:
-            if memories[i] is not None:
-                memory, calls = self.tactics[i].watch(ops, memories[i], board, plant)
-                memories, urgent = (*memories[:i], memory, *memories[i + 1 :]), urgent | calls
+            memory, calls = self.tactics[i].watch(ops, memories[i], board, plant)
+            memories, urgent = (*memories[:i], memory, *memories[i + 1 :]), urgent | calls
         return memories, urgent
 
     def _phase(self, ops: Any, active: Any, memories: tuple) -> Any:
@@ -378,13 +379,10 @@ class Optimizer:
     def _evidence(self, ops: Any, active: Any, board: Board, memories: tuple, plant: Plant) -> Evidence:
         if not ops.traced:
             return self.tactics[active].evidence(ops, memories[active], board, plant)
-        told = self.tactics[0].evidence(ops, None, board, plant)._replace(metric=board.metric)
-        for i, (tactic, memory) in enumerate(zip(self.tactics, memories, strict=True)):
-            if i > 0 and memory is not None:
-                news = tactic.evidence(ops, memory, board, plant)
-                news = news._replace(metric=board.metric) if news.metric is None else news
-                told = ops.pick(active == i, news, told)
-        return told
+        numbered = [i for i, memory in enumerate(memories) if memory is not None]
+        told = [self.tactics[i].evidence(ops, memories[i], board, plant) for i in numbered]
+        told = [one._replace(metric=board.metric) if one.metric is None else one for one in told]
+        return Evidence(*(_merged(ops, active, numbered, field) for field in zip(*told, strict=True)))
 
     def _draws(self, ops: Any, board: Board) -> Any:
         """The random numbers of the next stage; the host makes them where a tactic asks."""
@@ -467,7 +465,7 @@ class Optimizer:
             board.basins,
         )
         base_f = ops.min(f, board.base_f)
-        reach = ops.cond(f <= board.base_f, lambda: 1.5 * abs(evidence.q).max(), lambda: 0.0)
+        reach = ops.cond(f <= board.base_f, lambda: 1.5 * ops.largest(abs(evidence.q)), lambda: 0.0)
         return board._replace(
             escapes=board.escapes + 1,
             outcome=outcome,
@@ -477,6 +475,18 @@ class Optimizer:
             reach=ops.max(board.reach, reach),
             basins=basins,
         )
+
+
+def _merged(ops: Any, active: Any, numbered: list[int], values: tuple[Any, ...]) -> Any:
+    """What the active tactic says of a field; of what most of them say, nothing need be asked."""
+    groups: dict[Any, tuple[Any, list[int]]] = {}
+    for i, value in zip(numbered, values, strict=True):
+        same = value if isinstance(value, bool | int | float) else id(value)
+        groups.setdefault((type(value), same), (value, []))[1].append(i)
+    (found, _), *others = sorted(groups.values(), key=lambda group: -len(group[1]))
+    for value, tactics in others:
+        found = ops.pick(_of(ops, active, tuple(i in tactics for i in range(max(tactics) + 1))), value, found)
+    return found
 
 
 def _of(ops: Any, active: Any, table: tuple[bool, ...]) -> Any:

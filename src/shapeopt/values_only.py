@@ -48,7 +48,7 @@ class ValueReadings:
     def tell(self, ops: Any, state: ValueState, f: Any, box: Box) -> ValueState:
         xp, inner = ops.xp, state.inner
         if not ops.traced and state.read == 0 and not self._wants_force(ops, inner):  # the same, in fewer operations
-            zeros = xp.zeros_like(inner.q)
+            zeros = xp.zeros(inner.q.shape, inner.q.dtype)
             inner = self.optimizer.tell(ops, inner, f, zeros, ops.real(1.0, self.optimizer.spec.dtype))
             return ValueState(inner, f, zeros, 0, True)
         x, at_plant = box.outward(inner.q), state.read == 0

@@ -23,12 +23,23 @@ and if that is not clearly sharper than the identity's bound (y.y)(s.s), the mod
 Departs from the paper: there M is diagonal.
 """
 
+import functools
 from typing import Any, NamedTuple
+
+import numpy as np
 
 PASSES = 6  # changes of the set of coordinates that are fixed on a side
 SOUND = 1e-8  # least |u.y| of an SR1 update, as a share of |u||y| (Nocedal and Wright, section 6.2)
 ERROR_FLOOR = 1e-9
 SHARPER = 0.7  # of the identity's bound, that a learned shape's must be below
+
+
+@functools.lru_cache(maxsize=16)
+def identity(d: int, dtype: Any) -> np.ndarray:
+    """The identity matrix, made once."""
+    eye = np.eye(d, dtype=dtype)
+    eye.setflags(write=False)
+    return eye
 
 
 class LearnedShape(NamedTuple):
@@ -63,7 +74,7 @@ class Dense(NamedTuple):
 
     def reset(self, ops: Any, gamma: Any) -> "Dense":
         """gamma I, with no pairs."""
-        H = gamma * ops.xp.eye(self.H.shape[0], dtype=self.H.dtype)
+        H = gamma * identity(self.H.shape[0], self.H.dtype)
         zero = ops.real(0.0, self.H.dtype)
         return Dense(H, H, zero, zero, ops.whole(0), self.shape)
 
@@ -73,7 +84,7 @@ class Dense(NamedTuple):
 
     def stretched(self, ops: Any, factor: float, s: Any, bent: Any) -> "Dense":
         """With the curvature s.B s = `bent` along a step divided by the factor; where no pair is known, all of it."""
-        more = ((factor - 1.0) / bent * s)[:, None] * s
+        more = ops.outer((factor - 1.0) / bent * s, s)
         H, K = ops.cond(
             self.is_blank(ops), lambda: (factor * self.H, factor * self.K), lambda: (self.H + more, self.K + more)
         )
@@ -81,21 +92,25 @@ class Dense(NamedTuple):
 
     def add(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any, curvature: Any) -> "Dense":
         """With the pair (s, y), s.y > 0, whose first sets the scale; `curvature`: s.B s where H made the step."""
-        first = self.pairs == 0
-        H, K = ops.cond(first, lambda: (self._begun(ops, s, y, sy, yy),) * 2, lambda: (self.H, self.K))
+        first, H, K = self.pairs == 0, self.H, self.K
+        if ops.traced or first:
+            H, K = ops.pick(first, (self._begun(ops, s, y, sy, yy),) * 2, (H, K))
         Hy, Ky = ops.times(H, y), ops.times(K, y)
         yHy = ops.dot(y, Hy)
         error_H = _mixed(ops, self.error_H, 1.0 - yHy / sy)
         error_K = _mixed(ops, self.error_K, 1.0 - ops.dot(y, Ky) / sy)
         larger = ops.no(first) & (curvature > sy)
-        scale = ops.pick(larger, curvature / sy, 1.0)
-        H = ops.cond(larger, lambda: scale * H, lambda: H)
+        scale = 1.0
+        if ops.traced or larger:
+            scale = ops.pick(larger, curvature / sy, 1.0)
+            H = ops.pick(larger, scale * H, H)
         half = ((0.5 + 0.5 * scale * yHy / sy) / sy) * s - (scale / sy) * Hy  # H+ = H + s half^T + half s^T
-        cross = s[:, None] * half
+        cross = ops.outer(s, half)
         u = s - Ky
         uy = ops.dot(u, y)
         sound = uy * uy > SOUND**2 * ops.dot(u, u) * yy
-        K = ops.cond(sound, lambda: K + (u / ops.pick(sound, uy, 1.0))[:, None] * u, lambda: K)
+        if ops.traced or sound:
+            K = ops.pick(sound, K + ops.outer(u / ops.pick(sound, uy, 1.0), u), K)
         return Dense(H + (cross + cross.T), K, error_H, error_K, self.pairs + 1, self.shape)
 
     def _begun(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any) -> Any:
@@ -140,7 +155,7 @@ class Room(NamedTuple):
         if ops.traced:
             least: Any = 0.0
         else:
-            least = min(-float(ops.xp.maximum.reduce(low)), float(ops.xp.minimum.reduce(high)))
+            least = min(-ops.largest(low), ops.smallest(high))
             if least > slack:
                 return Room(low, high, None, least)
         return Room(low, high, ((low >= -slack) & (g > 0)) | ((high <= slack) & (g < 0)), least)
@@ -157,7 +172,7 @@ class Room(NamedTuple):
         if self.held is None and length < self.least:
             return True
         outside = (s > self.high) | (s < self.low)
-        return ops.no((outside if self.held is None else outside | self.held).any())
+        return ops.no(ops.any(outside if self.held is None else outside | self.held))
 
 
 def dense_way(ops: Any, A: Any, g: Any, room: Room, radius: Any) -> Way:
@@ -166,8 +181,10 @@ def dense_way(ops: Any, A: Any, g: Any, room: Room, radius: Any) -> Way:
     s, share, length = shortened(ops, -Ag, radius)
     slope = ops.dot(g, s)
     way = Way(s, -share * slope, slope, length)
-    bounded = ops.no(room.admits(ops, s, length))
-    return ops.when(bounded, lambda _: _bounded_way(ops, A, Ag, g, room, radius), way)
+    inside = room.admits(ops, s, length)
+    if not ops.traced and inside:
+        return way
+    return ops.when(ops.no(inside), lambda _: _bounded_way(ops, A, Ag, g, room, radius), way)
 
 
 def _bounded_way(ops: Any, A: Any, Ag: Any, g: Any, room: Room, radius: Any) -> Way:
@@ -177,7 +194,7 @@ def _bounded_way(ops: Any, A: Any, Ag: Any, g: Any, room: Room, radius: Any) -> 
         B s + g = 0 on free coordinates, s = b on fixed ones:   s = -A (g + l),  A_cc l_c = -(b + A g)_c
     """
     xp, (low, high, held, _) = ops.xp, room
-    eye, zero = xp.eye(A.shape[0], dtype=A.dtype), xp.zeros_like(g)
+    eye, zero = identity(A.shape[0], A.dtype), xp.zeros(g.shape, g.dtype)
 
     def again(carry: tuple) -> tuple:
         side, b, _, _, _, _, number = carry
@@ -190,7 +207,7 @@ def _bounded_way(ops: Any, A: Any, Ag: Any, g: Any, room: Room, radius: Any) -> 
         inward = fixed & (side * multipliers < 0)
         sides = ops.where(fixed, ops.where(inward, 0.0, side), over)
         b = ops.where(fixed, b, room.clipped(ops, s))
-        return sides, b, short, multipliers, share, ops.flag((sides != side).any()), number + 1
+        return sides, b, short, multipliers, share, ops.flag(ops.any(sides != side)), number + 1
 
     side = zero if held is None else ops.where(held, -xp.sign(g), 0.0)
     start = (side, zero, zero, zero, ops.real(1.0, g.dtype), ops.flag(True), ops.whole(0))

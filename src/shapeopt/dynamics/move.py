@@ -118,18 +118,20 @@ def _place(ops: Any, plant: Plant, target: Any, board: Board, kinetic: Any) -> S
     q = ops.xp.minimum(ops.xp.maximum(target, board.lower), board.upper)
     zero = ops.real(0.0, plant.q.dtype)
     line = Line(-kinetic, zero, zero, zero, zero, zero, kinetic, zero, plant.f, ops.flag(True), ops.flag(False))
-    return Stepped(q, ops.xp.zeros_like(plant.p), line)
+    return Stepped(q, ops.xp.zeros(q.shape, plant.p.dtype), line)
 
 
 def _descend(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> Stepped:
     """An overdamped step that is given: K(p') = p' . h M^-1 p' / 2 h, with p' = -h g and h M^-1 p' = way; or, where
     `placed`, a placement onto the same place."""
+    if not ops.traced and move.placed:
+        return _place(ops, plant, move.target, board, kinetic)
     q = ops.xp.minimum(ops.xp.maximum(move.target, board.lower), board.upper)
-    zero, placed = ops.real(0.0, q.dtype), ops.flag(move.placed)
+    zero, placed = ops.real(0.0, q.dtype), move.placed
     slope = ops.dot(plant.g, move.way)
-    after, clipping, share = ops.pick(
-        placed, (zero, zero, 0.0), (-0.5 * slope, ops.dot(plant.g, q - plant.q) - slope, -H_STEP)
-    )
+    after, clipping, share = -0.5 * slope, ops.dot(plant.g, q - plant.q) - slope, -H_STEP
+    if ops.traced:
+        after, clipping, share = ops.pick(placed, (zero, zero, 0.0), (after, clipping, share))
     p = share * plant.g
     slack = after - clipping
     line = Line(-kinetic, zero, zero, clipping, zero, slack, kinetic, after, plant.f, placed, ops.flag(False))

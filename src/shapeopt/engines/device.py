@@ -12,6 +12,7 @@ from ..core import AbstractOptimizer, Box, Reading, compiler_options
 from ..core.board import UNKNOWN, Spec
 from ..ops import HOST
 from ..ops.device import DEVICE
+from ..ops.simplify import simplified
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
 
@@ -57,7 +58,9 @@ class DeviceShape(AbstractOptimizer):
             return DeviceState(ValueReadings(optimizer).tell(DEVICE, inner, f, box), box)
         dtype = inner.q.dtype
         f, g, cost = reading.value.astype(dtype), reading.gradient.astype(dtype) * box.scale, reading.cost.astype(dtype)
-        return DeviceState(self._optimizer(inner.q).tell(DEVICE, inner, f, g, cost), box)
+        optimizer = self._optimizer(inner.q)
+        tell = simplified(lambda inner, f, g, cost: optimizer.tell(DEVICE, inner, f, g, cost))
+        return DeviceState(tell(inner, f, g, cost), box)
 
     def is_even(self, d: int) -> bool:
         spec = Spec(d, values_only=self.values_only)
@@ -91,7 +94,8 @@ def run_batch(
 
     def read(state: State, _: None) -> tuple[State, tuple[Any, Any, Info]]:
         value, force = pair(box.outward(state.q))
-        state = optimizer.tell(DEVICE, state, value, force * box.scale, 1.0)
+        tell = simplified(lambda state, value, force: optimizer.tell(DEVICE, state, value, force, 1.0))
+        state = tell(state, value, force * box.scale)
         return state, (value, box.outward(state.q), state.info)
 
     with jax.enable_x64(optimizer.spec.dtype == np.float64):

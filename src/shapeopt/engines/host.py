@@ -118,6 +118,7 @@ class HostRun:
         self._told, self._next = 0, list(self._points)
         names = [(tactic.name, tactic.phases) for tactic in self.optimizer.tactics]
         self._modes = np.array([int(tactic.mode) for tactic in self.optimizer.tactics])
+        self._escapes = [tactic.mode == Mode.ESCAPE for tactic in self.optimizer.tactics]
         self.log = EventLog(self._points.copy(), _writes, lambda x: x, problem.layout.restore, names)
         self._shown = 0  # entries of the log that a callback has seen
         self._rows: list[Row] = []
@@ -208,20 +209,23 @@ class HostRun:
             self.fit_scales(reading)
         x = self._points[i]
         info = self.advance(i, value, reading)
-        noisy = max(self.state(i).board.noise_std, self.state(i).board.value_noise) > 0
+        board = self.state(i).board
+        noisy = board.noise_std > 0 or board.value_noise > 0
         self.keep(Advance(x, value, info, self._next[i], reading.gradient, noisy), calls)
 
     def keep(self, made: Advance, calls: int) -> None:
         """Record the reading of the next particle of the round, after which `calls` calls are spent in all."""
         i, (x, value, info, next_x, gradient, noisy) = self._told, made
         self._noisy[i] = noisy
-        if value < self.best and value > -math.inf:
+        if -math.inf < value < self.best:
             self.best, self.best_x = value, x.copy()
-        self.calls = max(self.calls, calls)
+        if calls > self.calls:
+            self.calls = calls
         self.gradients += not self.values_only
         self._rows.append(Row(value, self.best, self.calls, *info))
         self._last = info.tactic, info.phase
-        self._ended = self._ended or info.cause > 0
+        if info.cause:
+            self._ended = True
         self._count(i, value, info)
         if self.keeps_points:
             self._places.append(next_x)
@@ -233,12 +237,12 @@ class HostRun:
 
     def _count(self, i: int, value: float, info: Info) -> None:
         """A meeting with a basin, where a stage in one ended."""
-        lowest = min(self._lowest[i], value) if math.isfinite(value) else self._lowest[i]
-        self._lowest[i] = lowest
+        if -math.inf < value < self._lowest[i]:
+            self._lowest[i] = value
         if info.cause:
-            if self._modes[info.tactic] != Mode.ESCAPE:
-                self.census.add(Cause(info.cause), lowest)
-            self._lowest[i] = value if math.isfinite(value) else np.inf
+            if not self._escapes[info.tactic]:
+                self.census.add(info.cause, self._lowest[i])
+            self._lowest[i] = value if math.isfinite(value) else math.inf
 
     def fit_scales(self, reading: Reading) -> None:
         """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""

@@ -28,7 +28,8 @@ from ..core.codes import Cause
 
 ODDS, BEST, ANY, FOUND = 1.0, 0.8, 0.4, 0.8
 SAME_VALUE = 1e-6  # difference of two bottoms, as a share of the size of values and of their range, that is none
-MEETINGS = (Cause.CONVERGED, Cause.REVISIT, Cause.HOPELESS)
+REVISIT = int(Cause.REVISIT)
+MEETINGS = (int(Cause.CONVERGED), REVISIT, int(Cause.HOPELESS))
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Census:
     since: int = 0  # m
     found: int = 0  # r
 
-    def add(self, cause: Cause, value: float) -> None:
+    def add(self, cause: int, value: float) -> None:
         """A basin was left at `value`, the lowest one that was read in it."""
         if cause not in MEETINGS or not math.isfinite(value):
             return
@@ -49,7 +50,7 @@ class Census:
         if value < self.best - self._same(value):
             self.found, self.again, self.since = self.found + 1, 0, 0
         else:
-            known = cause == Cause.REVISIT or value <= self.best + self._same(value)
+            known = cause == REVISIT or value <= self.best + self._same(value)
             self.again, self.since = self.again + known, self.since + 1
         self.best = min(self.best, value)
 

@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from .simplify import simplify
+
 CHEAP = 24  # operations up to which a branch is computed for all lanes rather than gated
 LONG = 400  # operations from which on the lanes of a batch that need a branch are gathered,
 HEAVY = {"cholesky": 400, "eigh": 400, "lu": 400}  # what counts for more than one of them
@@ -127,6 +129,22 @@ class Device:
         if A.size + v.size > SMALL_TABLE:
             return A @ v
         return jnp.sum(A * v, axis=-1) if A.ndim > 1 else jnp.sum(A[:, None] * v, axis=0)  # one loop, no library call
+
+    @staticmethod
+    def outer(a: Any, b: Any) -> Any:
+        return a[:, None] * b
+
+    @staticmethod
+    def largest(v: Any) -> Any:
+        return v.max()
+
+    @staticmethod
+    def smallest(v: Any) -> Any:
+        return v.min()
+
+    @staticmethod
+    def any(flags: Any) -> Any:
+        return flags.any()
 
     @staticmethod
     def over(a: Any, b: Any) -> Any:
@@ -283,14 +301,15 @@ class _Body:
             return [jnp.asarray(leaf, like.dtype) for leaf, like in zip(new, leaves, strict=True)]
 
         closed = jax.make_jaxpr(flat)(*leaves)
-        inputs, outputs = closed.jaxpr.invars, closed.jaxpr.outvars
+        jaxpr = simplify(closed.jaxpr)
+        inputs, outputs = jaxpr.invars, jaxpr.outvars
         self._changed = [
             i for i, (before, after) in enumerate(zip(inputs, outputs, strict=True)) if before is not after
         ]
-        read = {id(var) for equation in closed.jaxpr.eqns for var in equation.invars} | {id(var) for var in outputs}
+        read = {id(var) for equation in jaxpr.eqns for var in equation.invars} | {id(var) for var in outputs}
         changed = set(self._changed)
         self._fixed = [i for i, var in enumerate(inputs) if i not in changed and id(var) in read]
-        self._leaves, self._jaxpr, self._outside = leaves, closed.jaxpr, len(closed.consts)
+        self._leaves, self._jaxpr, self._outside = leaves, jaxpr, len(closed.consts)
         self.consts = [*closed.consts, *(leaves[i] for i in self._fixed)]
 
     @property

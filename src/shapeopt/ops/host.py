@@ -14,6 +14,9 @@
     put(rows, i, row)              rows with row i replaced; in place here, so a table is used once
     put_column(rows, i, column)    the same with a column
     dot(a, b), norm(v), over(a, b) products, lengths and quotients as scalars; a quotient by 0 is infinite
+    outer(a, b)                    the matrix a b^T
+    largest(v), smallest(v)        the largest and the smallest entry of a vector, as scalars
+    any(flags)                     whether an entry holds
     powers(v, n)                   v, v^2, ... v^n, a row each; v is not negative
     times(A, v)                    A @ v; one of both is a matrix
     remainder(n, m)                n modulo m, of whole numbers that are not negative
@@ -48,11 +51,9 @@ class Host:
 
     @staticmethod
     def last(flags: tuple[Any, ...], codes: tuple[int, ...]) -> int:
-        found = 0
-        for flag, code in zip(flags, codes, strict=True):
-            if flag:
-                found = code
-        return found
+        if not any(flags):
+            return 0
+        return [code for flag, code in zip(flags, codes, strict=True) if flag][-1]
 
     where = staticmethod(np.where)
 
@@ -132,6 +133,22 @@ class Host:
     @staticmethod
     def times(A: np.ndarray, v: np.ndarray) -> np.ndarray:
         return A.dot(v)
+
+    @staticmethod
+    def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.dot(a[:, None], b[None])  # half the time of a product that is broadcast
+
+    @staticmethod
+    def largest(v: np.ndarray) -> float:
+        return v.item(v.argmax())  # a fourth of the time of `max`, and likewise below
+
+    @staticmethod
+    def smallest(v: np.ndarray) -> float:
+        return v.item(v.argmin())
+
+    @staticmethod
+    def any(flags: np.ndarray) -> bool:
+        return flags.item(flags.argmax())
 
     @staticmethod
     def powers(v: np.ndarray, n: int) -> np.ndarray:

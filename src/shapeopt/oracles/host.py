@@ -14,8 +14,6 @@ from .checks import host_gradient, host_scalar, split_pair
 from .finite_differences import FiniteDifferences
 from .journal import ANSWER, FAILURE, OPAQUE, REFUSAL, TRACEABLE, Journal, Kept
 
-PLAIN = nullcontext()
-
 
 class BudgetExhausted(RuntimeError):
     """A reading was refused, before its first call, because it does not fit into the limit."""
@@ -184,8 +182,9 @@ class HostOracle:
         """Whether a reading at x fits into the limit."""
         if self.limit is None:
             return True
-        known = None if self._known is None else self._recall(self._point(x))
-        return self.calls + self._price(known) <= self.limit
+        if self._known is not None and self._recall(self._point(x)) is not None:
+            return self.calls <= self.limit
+        return self.calls + self.cost <= self.limit
 
     def knows(self, x: np.ndarray) -> bool:
         """Whether the value at x is there from `first_reading`, so that the next `read` at x does not ask for it."""
@@ -195,17 +194,16 @@ class HostOracle:
         """One reading at x, charged; value, gradient and cost are NumPy values of the oracle's dtype."""
         x = self._point(x)
         known = None if self._known is None else self._recall(x)
-        self._admit(self._price(known))
+        self._admit(self.cost if known is None else 0)
         start = self.calls - (known.calls if known is not None else 0)
         self._known = None
         value, gradient = self._read_at(x, known)
         self.readings += 1
-        numbers: Any = (self._number(value), gradient, np.int32(self.calls - start))
-        return Reading(*numbers)
+        return Reading(self._number(value), gradient, np.int32(self.calls - start))
 
     def answer(self, x: np.ndarray) -> Kept:
         """What `fun` and `jac` say at x, neither counted nor kept; several threads may ask at the same time."""
-        with self._precision():
+        with double_precision() if self._double else nullcontext():
             return self._answer(x)
 
     def _read_at(self, x: np.ndarray, known: _Known | None) -> tuple[float, np.ndarray]:
@@ -217,10 +215,6 @@ class HostOracle:
     def _recall(self, x: np.ndarray) -> _Known | None:
         """What the first reading left, if it was made at x."""
         return self._known if self.knows(x) else None
-
-    def _price(self, known: _Known | None) -> int:
-        """Calls that a reading still has to make."""
-        return self.cost if known is None else 0
 
     def _value(self, x: np.ndarray) -> Any:
         if np.iscomplexobj(x):  # a complex step, which is no place in the domain
@@ -234,14 +228,18 @@ class HostOracle:
         self._asked = x
         kept = None if self.journal is None else self.journal.begin(self.calls, x)
         if kept is None:
-            with self._precision():
+            if self._double:
+                with double_precision():
+                    kept = ask(x)
+            else:
                 kept = ask(x)
             if self.journal is not None:
                 kept = self.journal.keep(*kept)
         elif kept.kind in FAILED:
             raise FAILED[kept.kind](f"Call {self.calls} failed when it was made, says the journal.")
         self._answered = True
-        self._note(x, kept.value)
+        if -math.inf < kept.value < self.best_value:
+            self.best_x, self.best_value = x, kept.value
         return kept
 
     def _ask_either(self, x: np.ndarray, ask: Callable[[np.ndarray], Kept]) -> Kept:
@@ -292,16 +290,10 @@ class HostOracle:
         """x as the objective gets it: a copy that it may write to, or a JAX array, to which nobody can write."""
         return loaded_jax().device_put(x) if self.hands_jax else x.copy()
 
-    def _precision(self) -> Any:
-        return double_precision() if self._double else PLAIN
-
     def _checked(self, answer: tuple[Any, ...], x: np.ndarray, kind: str = ANSWER) -> Kept:
-        value = host_scalar(answer[0], "fun")
-        return Kept(kind, value, host_gradient(answer[1], "jac", x) if len(answer) == 2 else None)
-
-    def _note(self, x: np.ndarray, value: float) -> None:
-        if value < self.best_value and value > -np.inf:
-            self.best_x, self.best_value = x, value
+        if len(answer) == 1:
+            return Kept(kind, host_scalar(answer[0], "fun"))
+        return Kept(kind, host_scalar(answer[0], "fun"), host_gradient(answer[1], "jac", x))
 
     def _point(self, x: Any) -> np.ndarray:
         x = np.array(x, self.dtype)

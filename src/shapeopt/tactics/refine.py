@@ -39,7 +39,7 @@ from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, eps_of, goes_on
 
 INF = float("inf")
-NONE, CLOCK = int(Cause.NONE), int(Cause.CLOCK)
+NONE, CLOCK, CONVERGED = int(Cause.NONE), int(Cause.CLOCK), int(Cause.CONVERGED)
 LEAST_R = 1e-3
 LONGEST = 10.0 * REACH  # of a step down the force, per root coordinate
 MEAN_DEVIATION = 1.386  # of a logistic distribution, in its scale: 2 log 2
@@ -290,17 +290,19 @@ class Refine(AbstractTactic):
             metric = ops.cond(plain, lambda: inverse.H, lambda: memory.metric)
         short = inverse.is_blank(ops) | (memory.length < 0.8 * now.radius)
         straight = accepted & ops.no(changed & (sy > 0)) & short  # no curvature along it: a longer step
-        inverse, gamma, radius = ops.cond(
-            straight,
-            lambda: (
-                inverse.stretched(ops, self.stretch, s, ops.pick(straight, -slope, 1.0)),
-                self.stretch * gamma,
-                ops.max(radius, self.stretch * ops.pick(inverse.is_blank(ops), now.radius, memory.length)),
-            ),
-            lambda: (inverse, gamma, radius),
-        )
-        tried = radius / ops.max(ops.sqrt(steep), tiny)
-        gamma = ops.pick(accepted, gamma, ops.min(gamma, tried))  # nothing is known beyond the radius
+        if ops.traced or straight:
+            inverse, gamma, radius = ops.pick(
+                straight,
+                (
+                    inverse.stretched(ops, self.stretch, s, ops.pick(straight, -slope, 1.0)),
+                    self.stretch * gamma,
+                    ops.max(radius, self.stretch * ops.pick(inverse.is_blank(ops), now.radius, memory.length)),
+                ),
+                (inverse, gamma, radius),
+            )
+        if ops.traced or not accepted:  # nothing is known beyond the radius
+            tried = radius / ops.max(ops.sqrt(steep), tiny)
+            gamma = ops.pick(accepted, gamma, ops.min(gamma, tried))
         work = ops.sqrt(ss * steepest / (2.0 * d))
         error = abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
         radius = ops.pick(plant.finite, radius, 0.1 * memory.length)
@@ -324,12 +326,20 @@ class Refine(AbstractTactic):
 
     def _radius(self, ops: Any, radius: Any, length: Any, share: Any, fall: Any, slope: Any, slope_end: Any) -> Any:
         """The radius after a trial of this length."""
-        shrunk = length * ops.min(ops.max(cubic_minimum(ops, slope, -fall, slope_end), 0.1), 0.5)
+        grows = (share > self.good) & (length > 0.8 * radius)
+        return ops.cond(
+            share < self.poor,
+            lambda: length * ops.min(ops.max(cubic_minimum(ops, slope, -fall, slope_end), 0.1), 0.5),
+            lambda: ops.cond(
+                grows, lambda: ops.max(radius, length * self._growth(ops, slope, slope_end)), lambda: radius
+            ),
+        )
+
+    def _growth(self, ops: Any, slope: Any, slope_end: Any) -> Any:
+        """To where the secant of the slopes vanishes, within limits."""
         bends = (slope_end > slope) & (slope_end < 0)
         secant = ops.pick(bends, slope / ops.pick(bends, slope - slope_end, 1.0), ops.pick(slope_end < 0, INF, 1.0))
-        grown = length * ops.min(ops.max(secant, self.growth), self.largest_growth)
-        grows = (share > self.good) & (length > 0.8 * radius)
-        return ops.pick(share < self.poor, shrunk, ops.pick(grows, ops.max(radius, grown), radius))
+        return ops.min(ops.max(secant, self.growth), self.largest_growth)
 
     def _like_base(self, ops: Any, same: Any, board: Board, plant: Plant) -> Any:
         """How often in a row f has fitted the quadratic that has its bottom at the base."""
@@ -354,7 +364,8 @@ class Refine(AbstractTactic):
         memory = memory._replace(now=now, length=way.length, bent=bent, predicted=predicted, replaced=ops.no(seen))
         made = step(Move(now.q + way.s, ops.no(memory.accepted), way=way.s))
         cause = self._verdict(ops, memory, board, unseen)
-        memory = memory._replace(suspected=ops.flag(memory.suspected | (cause == CLOCK)))
+        if ops.traced or cause == CLOCK:
+            memory = memory._replace(suspected=ops.flag(memory.suspected | (cause == CLOCK)))
         return self._kept(ops, memory, board, cause, unseen), made, cause
 
     def _fresh(self, ops: Any, now: Descent, way: Way) -> tuple[Way, Any, Descent]:
@@ -407,7 +418,11 @@ class Refine(AbstractTactic):
         drowned = misfit & ((memory.rejections >= self.tries) | (now.radius < self.shrunk * self.first_radius * root))
         failed = ops.no(memory.accepted) & ((now.radius <= self.shortest * root) | nothing)
         revisit = (board.escapes > 0) & (now.f + unseen >= board.base_f) & (memory.same >= 2)
-        hopeless = (memory.age >= self.patience) & (now.f - self._reach(ops, memory, board) > board.base_f)
+        hopeless = ops.cond(
+            (memory.age >= self.patience) & (now.f > board.base_f),
+            lambda: now.f - self._reach(ops, memory, board) > board.base_f,
+            lambda: False,
+        )
         flags = (drowned, hopeless, revisit, failed | board.noisy, memory.accepted & converged, ops.no(now.f < INF))
         return ops.last(flags, CAUSES)
 
@@ -424,7 +439,7 @@ class Refine(AbstractTactic):
         came = ops.max(known.f - memory.now.f, 0.0)
         R = ops.log(ops.over(came, known.next) + LEAST_R)
         count = known.count + 1.0
-        told = (cause == int(Cause.CONVERGED)) & (known.f < INF)
+        told = (cause == CONVERGED) & (known.f < INF)
         mean = known.mean + (R - known.mean) / count
         scale = known.scale + (abs(R - known.mean) / MEAN_DEVIATION - known.scale) / count
         now = memory.age == self.patience

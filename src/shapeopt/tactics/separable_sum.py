@@ -96,7 +96,7 @@ class SeparableSum(AbstractTactic):
         )
 
     def offer(self, ops: Any, memory: SeparableSumMemory, board: Board) -> Offer:
-        if not ops.traced and board.structure not in (UNTESTED, SUM):
+        if not ops.traced and board.structure != UNTESTED and not (board.structure == SUM and board.scored):
             return NOT_NOW
         d = board.base.shape[0]
         length = self.length(ops, board.readings)
