@@ -81,6 +81,7 @@ class TrainConfig:
     use_memory: bool = True
     sees_place: bool = True  # whether the networks see where in the box q lies, as the paper's do
     cell_shaping: bool = False  # U_mem and V_bar from the memory's cells instead of the archive of basins
+    noisy_stall: bool = False  # stalls judged by sums over a stage, which noise does not hide
     start: str | None = None  # name or path of a policy to go on from; None: random weights
     # the schedule
     seed: int = 0
@@ -164,6 +165,7 @@ class TrainConfig:
             use_controller=self.use_controller,
             sees_place=self.sees_place,
             cell_shaping=self.cell_shaping,
+            noisy_stall=self.noisy_stall,
             hidden=self.hidden,
             dtype=self.precision.value,
         )
@@ -268,7 +270,7 @@ def _presets() -> Mapping[str, TrainConfig]:
 
 # what makes a run the paper's, whatever its family, sensing and ablation
 SCHEDULE = (
-    *("hidden", "rank", "sees_place", "cell_shaping", "start", "batch", "readings", "controller_pretrain", "epochs"),
+    *("hidden", "rank", "sees_place", "start", "batch", "readings", "controller_pretrain", "epochs"),
     *("joint_updates", "aim", "trained", "estimator", "windows", "constant_forces", "patience", "keep"),
 )
 
