@@ -4,7 +4,7 @@
 
 `paper-FAMILY-DIMENSION` is trained as the paper has it: presets paper-2 to paper-500, all seven terms of the loss,
 gradients through the rollout, the last weights of the schedule. On multi-wells U_mem stands on the cells of the memory
-and stalls are judged over a whole stage, which the paper leaves open. `tuned-...` has networks that do not see where in
+and stalls are judged over a whole stage, which the paper leaves open. `...-described` is told the task's descriptor d_tau. `tuned-...` has networks that do not see where in
 the box they are, runs of the protocol's length, bounded adjoints and fewer epochs in many dimensions, and keeps the
 weights that were best on validation. A training seed behind the first adds `-seed-N`.
 `benchmarks/ship.py FOLDER/NAME` measures a finished run and puts it into `weights`; the log has a line a run.
@@ -69,6 +69,7 @@ def _groups() -> Iterator[dict[str, TrainConfig]]:
     yield {f"tuned-{family}-{d}": tuned(written(family, d)) for family, d in SCIENCE}
     yield {f"paper-{family}-20": written(family, 20) for family in SYNTHETIC}
     yield {f"paper-{family}-{d}": written(family, d) for family, d in SCIENCE}
+    yield {"paper-double_integrator-8-described": replace(written("double_integrator", 8), sees_task=True)}
     yield ablated(20)
     for d in (100, 500):
         yield {f"tuned-{family}-{d}": tuned(written(family, d)) for family in SYNTHETIC}

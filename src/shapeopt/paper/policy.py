@@ -193,13 +193,18 @@ class PaperPolicy(AbstractPolicy):
             return plain_control(view, action, self.h)
         return self.controller(view, action)
 
-    def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[PaperState, StageAction]:
+    def init(
+        self,
+        q: Float[Array, " d"],
+        budget: int,
+        key: PRNGKeyArray,
+        descriptor: Float[Array, " k"] | None = None,
+    ) -> tuple[PaperState, StageAction]:
         if q.size != self.planner.d:
             raise ValueError(f"`policy` must be for the problem's {q.size} coordinates; got one for {self.planner.d}.")
-        if self.descriptor_size:
-            raise ValueError(
-                f"`policy` must need no task descriptor, which a run does not have; got one of {self.descriptor_size}."
-            )
+        given = 0 if descriptor is None else descriptor.size
+        if self.descriptor_size != given and self.descriptor_size:
+            raise ValueError(f"`descriptor` must have the policy's {self.descriptor_size} numbers; got {given}.")
         survey = Survey.blank(q)
         state = PaperState(
             survey=survey,
@@ -209,6 +214,7 @@ class PaperPolicy(AbstractPolicy):
             trusted=jnp.zeros((), bool),
             stages=jnp.zeros((), jnp.int32),
             key=jax.random.key_data(key),
+            descriptor=descriptor.astype(q.dtype) if self.descriptor_size and descriptor is not None else None,
         )
         zero, whole = jnp.zeros((), q.dtype), jnp.zeros((), jnp.int32)
         hold = StageAction(whole + Mode.SETTLE, q, zero, zero, zero, whole + 1, jnp.zeros(len(Mode), q.dtype))
@@ -270,7 +276,7 @@ class PaperPolicy(AbstractPolicy):
         directions = [-g, p, *([survey.best_place - plant.q] if self.use_memory else [])]
         return View(
             plant.q,
-            self.observe(plant.q, p, f, g, memory),
+            self.observe(plant.q, p, f, g, memory, state.descriptor),
             jnp.stack([jnp.ones_like(rise), 2.0 * plant.spent - 1.0, *(jnp.clip(cue, -2.0, 2.0) for cue in cues)]),
             jnp.stack(directions),
             stiffness,

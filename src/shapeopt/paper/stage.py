@@ -198,6 +198,7 @@ class PaperState(eqx.Module):
     trusted: Flag  # whether the plant's momentum was made in known units, by a step that did not retreat
     stages: Int[Array, ""]
     key: UInt32[Array, " words"]
+    descriptor: Float[Array, " k"] | None = None  # d_tau, for a policy that takes one
 
     def draw_key(self, purpose: int) -> PRNGKeyArray:
         """A key of this stage; there are two purposes, 0 and 1."""

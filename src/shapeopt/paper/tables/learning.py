@@ -73,7 +73,9 @@ def _table(found: Sequence[Digest], protocol: str, title: str, seed: int) -> Tab
     mine = of_protocol(found, protocol)
     cells = by_cell(mine)
     against = {(kind, row): _against(cells, kind, row, seed) for kind in KINDS for row in SHOWN if row}
-    groups = tuple(_group(place, methods, against, baselines_of(found, place), seed) for place, methods in cells.items())
+    groups = tuple(
+        _group(place, methods, against, baselines_of(found, place), seed) for place, methods in cells.items()
+    )
     places = [cell.name for cell in PROTOCOLS[protocol].cells]
     missing = lacking(mine, places, LEARNING_METHODS)
     said = [_sentence(against[kind, row]) for kind in KINDS for row in ("_initialised", "_zero_networks")]
