@@ -4,9 +4,9 @@
 
 `paper-FAMILY-DIMENSION` is trained as the paper has it: presets paper-2 to paper-500, all seven terms of the loss,
 gradients through the rollout, the last weights of the schedule. On multi-wells U_mem stands on the cells of the memory
-and stalls are judged over a whole stage, which the paper leaves open. `...-described` is told the task's descriptor d_tau. `tuned-...` has networks that do not see where in
-the box they are, runs of the protocol's length, bounded adjoints and fewer epochs in many dimensions, and keeps the
-weights that were best on validation. A training seed behind the first adds `-seed-N`.
+and stalls are judged over a whole stage, which the paper leaves open; `...-described` is told the task's descriptor.
+`tuned-...` has networks that do not see where in the box they are, runs of the protocol's length, bounded adjoints and
+fewer epochs, and keeps the weights that were best on validation. A training seed behind the first adds `-seed-N`.
 `benchmarks/ship.py FOLDER/NAME` measures a finished run and puts it into `weights`; the log has a line a run.
 """
 
