@@ -21,7 +21,7 @@ import tyro
 
 from shapeopt.paper.protocols import PAPER_HORIZON, SCIENCE_HORIZON
 from shapeopt.paper.training import Progress, TrainConfig, train
-from shapeopt.paper.training.config import Keep, paper_preset
+from shapeopt.paper.training.config import Aim, Keep, paper_preset
 from shapeopt.terminal.environment import keep_compiled_code
 
 SEED = 20_261  # of the first run of a cell; the next ones follow
@@ -63,6 +63,8 @@ def _groups() -> Iterator[dict[str, TrainConfig]]:
     small = {f"{family}-2": written(family, 2) for family in SYNTHETIC}
     yield {f"paper-{name}": config for name, config in small.items()}
     yield {f"paper-{name.replace('multiwell', 'multiwell-1')}": config for name, config in wells.items()}
+    outcome = {"aim": Aim.OUTCOME, "readings": 256, "validation_readings": 256, "epochs": 200}
+    yield {"tuned-multiwell-1": replace(tuned(well), **outcome)}
     yield {f"tuned-{name}": tuned(config) for name, config in small.items()}
     yield ablated(2)
     yield {f"tuned-{family}-20": tuned(written(family, 20)) for family in SYNTHETIC}
