@@ -111,7 +111,7 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 "paper-more",
                 "phase retrieval by mini-batches, pendulum and navigation, of which the paper has no figures",
                 tuple(_paper_more()),
-                ("paper", *PAPER_BASELINES),
+                PAPER_METHODS,
             ),
             Protocol(
                 "multiwell",
