@@ -5,8 +5,9 @@
 Rows are the untrained policy without a memory, with U_mem and V_bar on the archive of basins, and on the cells of m_s,
 each with stalls judged at one reading and over a whole stage; then the policies named on the command line, each as
 trained and with nothing written. Success is the share of tasks whose best value came within .01 of the minimum, of the
-protocol `multiwell` (1,251 noisy gradients); differences are paired over tasks. Writes are those of 64 runs. The exit
-code is 1 unless the interval of cells less no memory lies above zero.
+protocol `multiwell` (1,251 noisy gradients); differences are paired over tasks. Writes are the ends of stages that write
+where there is a memory (stalls and escapes), in 64 runs. The exit code is 1 unless the interval of cells less no memory
+lies above zero.
 """
 
 import dataclasses
@@ -79,9 +80,10 @@ def rows_of(config: Config) -> Iterator[tuple[str, PaperPolicy]]:
         yield name, PaperPolicy.create(1, jax.random.key(0), dtype="float64", **settings)
     for name in config.policies:
         policy = cast_policy(load_policy(name), "float64")
-        yield name, policy
+        label = Path(name).parent.name if Path(name).name == "policy" else Path(name).name
+        yield label, policy
         if policy.use_memory:
-            yield f"{name}, nothing written", dataclasses.replace(policy, writes=False)
+            yield f"{label}, nothing written", dataclasses.replace(policy, writes=False)
 
 
 def writes_of(cell: Cell, policy: PaperPolicy) -> float:
@@ -122,7 +124,7 @@ def main(config: Config) -> None:
 def row_of(name: str, found: dict[str, Any], difference: np.ndarray) -> dict[str, Any]:
     low, high = mean_interval(difference, seed=0) if np.any(difference) else (0.0, 0.0)
     return {
-        "policy": Path(name).name,
+        "policy": name,
         "success": round(float(np.mean(found["hits"])), 4),
         "success_interval": [round(end, 4) for end in mean_interval(found["hits"], seed=0)],
         "lowest_gap": round(float(np.mean(found["gaps"])), 4),
