@@ -5,9 +5,9 @@
 Rows are the untrained policy without a memory, with U_mem and V_bar on the archive of basins, and on the cells of m_s,
 each with stalls judged at one reading and over a whole stage; then the policies named on the command line, each as
 trained and with nothing written. Success is the share of tasks whose best value came within .01 of the minimum, of the
-protocol `multiwell` (1,251 noisy gradients); differences are paired over tasks. Writes are the ends of stages that write
-where there is a memory (stalls and escapes), in 64 runs. The exit code is 1 unless the interval of cells less no memory
-lies above zero.
+protocol `multiwell` (1,251 noisy gradients); differences are paired over tasks. Writes are the ends of stages (stalls
+and escapes) that write where there is a memory, in 64 runs. The exit code is 1 unless the interval of cells less no
+memory lies above zero.
 """
 
 import dataclasses
