@@ -63,7 +63,7 @@ def _groups() -> Iterator[dict[str, TrainConfig]]:
     small = {f"{family}-2": written(family, 2) for family in SYNTHETIC}
     yield {f"paper-{name}": config for name, config in small.items()}
     yield {f"paper-{name.replace('multiwell', 'multiwell-1')}": config for name, config in wells.items()}
-    outcome = {"aim": Aim.OUTCOME, "readings": 256, "validation_readings": 256, "epochs": 200}
+    outcome = {"aim": Aim.OUTCOME, "readings": 256, "validation_readings": 256, "epochs": 100}
     yield {"tuned-multiwell-1": replace(tuned(well), **outcome)}
     yield {f"tuned-{name}": tuned(config) for name, config in small.items()}
     yield ablated(2)
