@@ -3,11 +3,11 @@
     .venv/bin/python benchmarks/ship.py RUN [RUN ...]
 
 RUN is a folder of `shapeopt train`, with policy.safetensors and its card. The policy goes to
-weights/KIND-FAMILY-DIMENSION, with -no-controller, -no-memory, -horizon-4 or -seed-N behind it if it was trained so.
-KIND is `paper` if the schedule was the paper's and was run to its end, and `tuned` otherwise. The card says what the
-run said, and under "results" how far the policy, its initialisation, the same with both networks zero, and baselines
-get on the family's cell of the paper's protocols, with tasks of a seed that is used nowhere else. A policy that equals
-its initialisation is refused.
+weights/KIND-FAMILY-DIMENSION, with -no-controller, -no-memory, -horizon-4, -described or -seed-N behind it if it was
+trained so. KIND is `paper` if the schedule was the paper's and was run to its end, and `tuned` otherwise. The card says
+what the run said, and under "results" how far the policy, its initialisation, the same with both networks zero, and
+baselines get on the family's cell of the paper's protocols, with tasks of a seed that is used nowhere else. A policy
+that equals its initialisation is refused.
 """
 
 import dataclasses
@@ -85,6 +85,7 @@ def shipped_name(card: dict[str, Any]) -> str:
     parts += ["no-controller"] if not settings["use_controller"] else []
     parts += ["no-memory"] if not settings["use_memory"] else []
     parts += [f"horizon-{settings['event_horizon']}"] if settings["event_horizon"] != EVENT_HORIZON else []
+    parts += ["described"] if settings.get("descriptor_size") else []
     number = card["about"].get("seed", FIRST_SEED) - FIRST_SEED
     parts += [f"seed-{number}"] if 0 < number < SEEDS else []
     return "-".join(parts)

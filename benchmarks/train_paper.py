@@ -3,8 +3,10 @@
     .venv/bin/python benchmarks/train_paper.py FOLDER [--only PATTERN ...] [--list]
 
 `paper-FAMILY-DIMENSION` is trained as the paper has it: presets paper-2 to paper-500, all seven terms of the loss,
-gradients through the rollout, the last weights of the schedule. `tuned-...` has networks that do not see where in the
-box they are, and keeps the weights that were best on validation. A training seed behind the first adds `-seed-N`.
+gradients through the rollout, the last weights of the schedule. On multi-wells U_mem stands on the cells of the memory
+and stalls are judged over a whole stage, which the paper leaves open; `...-described` is told the task's descriptor.
+`tuned-...` has networks that do not see where in the box they are, runs of the protocol's length, bounded adjoints and
+fewer epochs, and keeps the weights that were best on validation. A training seed behind the first adds `-seed-N`.
 `benchmarks/ship.py FOLDER/NAME` measures a finished run and puts it into `weights`; the log has a line a run.
 """
 
@@ -17,8 +19,9 @@ from pathlib import Path
 
 import tyro
 
+from shapeopt.paper.protocols import PAPER_HORIZON, SCIENCE_HORIZON
 from shapeopt.paper.training import Progress, TrainConfig, train
-from shapeopt.paper.training.config import Keep, paper_preset
+from shapeopt.paper.training.config import Aim, Keep, paper_preset
 from shapeopt.terminal.environment import keep_compiled_code
 
 SEED = 20_261  # of the first run of a cell; the next ones follow
@@ -33,6 +36,8 @@ SCIENCE = (
     ("double_integrator", 32),
 )
 MULTIWELL_SIGMA = 0.1  # as the protocol has it
+ADJOINT_CLIP = 1.0  # no run's loss, relative to its first value, counts as steeper than this per unit of length
+TUNED_EPOCHS = {2: 300, 20: 300, 100: 150, 500: 60}  # other dimensions: as written
 ABLATIONS = {
     "no-controller": {"use_controller": False},
     "no-memory": {"use_memory": False},
@@ -53,17 +58,20 @@ def recipes() -> dict[str, TrainConfig]:
 
 def _groups() -> Iterator[dict[str, TrainConfig]]:
     """Cells whose seeds are trained one after the other, before any cell of the next group."""
-    wells = {"multiwell": replace(written("double_well", 1), sigma=MULTIWELL_SIGMA)}
-    wells["multiwell-no-memory"] = replace(wells["multiwell"], use_memory=False)
+    well = replace(written("double_well", 1), sigma=MULTIWELL_SIGMA, cell_shaping=True, noisy_stall=True)
+    wells = {"multiwell": well, "multiwell-no-memory": replace(well, use_memory=False, cell_shaping=False)}
     small = {f"{family}-2": written(family, 2) for family in SYNTHETIC}
     yield {f"paper-{name}": config for name, config in small.items()}
     yield {f"paper-{name.replace('multiwell', 'multiwell-1')}": config for name, config in wells.items()}
+    outcome = {"aim": Aim.OUTCOME, "readings": 256, "validation_readings": 256, "epochs": 100}
+    yield {"tuned-multiwell-1": replace(tuned(well), **outcome)}
     yield {f"tuned-{name}": tuned(config) for name, config in small.items()}
     yield ablated(2)
     yield {f"tuned-{family}-20": tuned(written(family, 20)) for family in SYNTHETIC}
     yield {f"tuned-{family}-{d}": tuned(written(family, d)) for family, d in SCIENCE}
     yield {f"paper-{family}-20": written(family, 20) for family in SYNTHETIC}
     yield {f"paper-{family}-{d}": written(family, d) for family, d in SCIENCE}
+    yield {"paper-double_integrator-8-described": replace(written("double_integrator", 8), sees_task=True)}
     yield ablated(20)
     for d in (100, 500):
         yield {f"tuned-{family}-{d}": tuned(written(family, d)) for family in SYNTHETIC}
@@ -78,8 +86,17 @@ def written(family: str, d: int) -> TrainConfig:
 
 
 def tuned(config: TrainConfig) -> TrainConfig:
-    """The same, not told where in the box it is; the best weights on validation."""
-    return replace(config, sees_place=False, keep=Keep.BEST)
+    """The same, not told where in the box it is, in runs of the protocol's length; the best weights on validation."""
+    calls = PAPER_HORIZON.get(config.dimension, SCIENCE_HORIZON)
+    return replace(
+        config,
+        sees_place=False,
+        readings=calls,
+        validation_readings=calls,
+        adjoint_clip=ADJOINT_CLIP,
+        epochs=TUNED_EPOCHS.get(config.dimension, config.epochs),
+        keep=Keep.BEST,
+    )
 
 
 def ablated(d: int) -> dict[str, TrainConfig]:

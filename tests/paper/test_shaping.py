@@ -50,8 +50,19 @@ def test_written_cells_repel_from_where_they_are_and_bar_the_way_only_in_escape(
     for side in (-1.0, 1.0):
         q = centre + 0.3 * side
         assert np.all(side * force(q, Mode.REFINE) < 0), "uphill is towards the cell"
-        assert np.all(np.abs(force(q, Mode.ESCAPE)) > 2.0 * np.abs(force(q, Mode.REFINE)))
+        assert np.all(np.abs(force(q, Mode.ESCAPE)) > 1.3 * np.abs(force(q, Mode.REFINE)))
     assert np.all(np.abs(force(centre - 4.0, Mode.ESCAPE)) < 0.02)
+
+
+def test_a_cell_rises_with_every_write():
+    """So a basin fills, however deep it is."""
+    q, unit, memory = jnp.array([1.1]), jnp.array(2.0), make_spatial_memory(1, jnp.float64)
+    heights = []
+    for _ in range(3):
+        memory = memory.write(q, jnp.array(0.0), jnp.zeros(1))
+        heights.append(float(cell_potential(q, 0.0 * unit, memory, unit, jnp.int32(Mode.SETTLE)).value(q)))
+    np.testing.assert_allclose(heights, heights[0] * np.arange(1.0, 4.0))
+    assert heights[0] > 2.0
 
 
 def test_cells_shape_nothing_where_they_are_no_places():

@@ -43,6 +43,7 @@ def card(family="ackley", seed=20_261, stopped=False, schedule=None, **settings)
         ("paper-ackley-100-horizon-4", card(d=100, event_horizon=4)),
         ("paper-multiwell-1", card("double_well", d=1)),
         ("paper-ackley-2-seed-1", card(seed=20_262)),
+        ("paper-double_integrator-8-described", card("double_integrator", d=8, descriptor_size=7)),
         ("tuned-ackley-2", card(stopped=True)),
         ("tuned-ackley-2-seed-2", card(seed=20_263, schedule=replace(paper_preset(2), sees_place=False))),
     ],

@@ -16,6 +16,7 @@ ENDINGS = {
     "no-controller": ("use_controller", False),
     "no-memory": ("use_memory", False),
     "horizon-4": ("event_horizon", 4),
+    "described": ("descriptor_size", 7),
 }
 SMALL = [f"paper-{family}-2" for family in ("ackley", "levy", "rastrigin")]
 
@@ -29,7 +30,7 @@ def test_a_stored_policy_is_what_its_name_says(name):
     policy, found = load_policy(name), FITTED.fullmatch(name)
     assert policy.planner.d == int(found["dimension"])
     ending = found["variant"].lstrip("-").partition("seed-")[0].rstrip("-")
-    expected = {"use_controller": True, "use_memory": True, "event_horizon": 6}
+    expected = {"use_controller": True, "use_memory": True, "event_horizon": 6, "descriptor_size": 0}
     expected |= dict([ENDINGS[ending]] if ending else [])
     assert {key: policy.settings[key] for key in expected} == expected
     trained_on = load_card(CHECKOUT / name)["about"]["family"]

@@ -1,6 +1,7 @@
 """The paper's policy in the optimizer: clock, stall, memory rule, units, ledger."""
 
 import functools
+from dataclasses import replace
 from typing import NamedTuple
 
 import equinox as eqx
@@ -22,7 +23,7 @@ from shapeopt.paper.dynamics import (
 )
 from shapeopt.paper.optimizer import ShapeOptimizer
 from shapeopt.paper.policy import FARTHEST, PaperPolicy
-from shapeopt.paper.stage import Scales, Stage, Survey, acting_on
+from shapeopt.paper.stage import Scales, Stage, Survey, Tally, acting_on
 from shapeopt.rollout import rollout
 
 CALLS = 100
@@ -239,6 +240,22 @@ def test_a_stall_needs_low_force_low_momentum_no_progress_patience_and_known_uni
     assert not signals.converged
     slow = stage.signals(plant._replace(g=0.01 * g), p)
     assert slow.converged == (spoiler not in ("momentum", "patience", "units"))
+
+
+@pytest.mark.parametrize("spoiler", [None, "force", "moves", "progress", "patience"])
+def test_in_noise_a_stall_needs_forces_moves_and_values_that_cancel_over_the_stage(spoiler):
+    """Every single force is far above the threshold of a quiet reading."""
+    signs = lambda name: np.ones(6) if spoiler == name else np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])  # noqa: E731
+    values = np.linspace(5.0, 4.0, 7) if spoiler == "progress" else np.array([5.0, 4.6, 5.2, 4.8, 4.7, 5.1, 4.9])
+    box, scales = jnp.ones(1), Scales(*map(jnp.array, (0.0, 1.0, 1.0, True)))
+    plants = [Plant(0 * box, box, jnp.array(f), box, jnp.array(True), -box, box, jnp.array(0.5)) for f in values]
+    stage = Stage.opened(scales, plants[0].f, Tally.blank(box, plants[0].f))
+    steps = zip(plants[:-1], plants[1:], signs("force"), signs("moves"), strict=True)
+    for here, there, force, move in list(steps)[: 4 if spoiler == "patience" else 6]:
+        stage = replace(stage, tally=stage.tally.after(here, force * box, 0.1 * move * box)).after(there, scales)
+        plant = there
+    assert stage.signals(plant, plant.p).stalled == (spoiler is None)
+    assert not replace(stage, tally=None).signals(plant, plant.p).stalled
 
 
 def ablated(lacking: str) -> PaperPolicy:

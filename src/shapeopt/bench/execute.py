@@ -119,6 +119,7 @@ def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curve
 def _roll(cell: Cell, optimizer: AbstractOptimizer, keys: Keys) -> tuple[Any, ...]:
     """(calls after each reading, observed values, what was seen, what is seen of the last position, f*)."""
     task, x0 = prepare(cell, keys)
+    optimizer = optimizer.informed(task) if hasattr(optimizer, "informed") else optimizer  # of d_tau, as a user would
     oracle, look = read_by(optimizer, cell, task), functools.partial(_look, task, cell.counts_minima)
     inside, key = InBox(optimizer, task.box), jax.random.wrap_key_data(keys.run)
     trace = rollout(inside, oracle, x0, task.box, cell.budget, key, watch=look)

@@ -42,8 +42,14 @@ class AbstractPolicy(eqx.Module):
     p_max: eqx.AbstractVar[float]
 
     @abc.abstractmethod
-    def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[PyTree, StageAction]:
-        """Working state and the stage that holds q until its first reading."""
+    def init(
+        self,
+        q: Float[Array, " d"],
+        budget: int,
+        key: PRNGKeyArray,
+        descriptor: Float[Array, " k"] | None = None,
+    ) -> tuple[PyTree, StageAction]:
+        """Working state and the stage that holds q until its first reading; `descriptor` is the task's d_tau."""
 
     @abc.abstractmethod
     def assess(self, state: PyTree, plant: Plant, action: StageAction) -> PyTree:

@@ -39,6 +39,7 @@ def _fitted() -> Mapping[str, Fitted]:
         "paper_without_controller": Fitted("paper", "-no-controller"),
         "paper_without_memory": Fitted("paper", "-no-memory"),
         "paper_horizon_4": Fitted("paper", "-horizon-4"),
+        "paper_described": Fitted("paper", "-described"),
         "tuned": Fitted("tuned"),
         "tuned_without_memory": Fitted("tuned", "-no-memory"),
     }

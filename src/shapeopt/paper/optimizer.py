@@ -2,7 +2,8 @@
 alg:dual_policy_shape)."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -102,14 +103,19 @@ class ShapeOptimizer(AbstractOptimizer):
     record_anchor: bool = eqx.field(static=True, default=False)
     monitor: PassivityMonitor | None = None
     observer: Observer | None = eqx.field(static=True, default=None)
+    descriptor: Float[Array, " k"] | None = None  # d_tau of the task at hand (eq. dp_assimilated_signal)
 
     def __check_init__(self):
         if self.step.h != self.policy.h:
             raise ValueError(f"`step` must have the policy's h = {self.policy.h}; got h = {self.step.h}.")
 
+    def informed(self, task: Any) -> "ShapeOptimizer":
+        """The optimizer of a run on `task`, whose descriptor it knows from then on."""
+        return replace(self, descriptor=task.descriptor) if getattr(self.policy, "descriptor_size", 0) else self
+
     def init(self, x0: Float[Array, " d"], box: Box, budget: int, key: PRNGKeyArray) -> ShapeState:
         q = jnp.clip(box.inward(x0), box.q_lower, box.q_upper)
-        policy, action = self.policy.init(q, budget, key)
+        policy, action = self.policy.init(q, budget, key, self.descriptor)
         zero, whole = jnp.zeros((), q.dtype), jnp.zeros((), jnp.int32)
         pending = PendingBalance.none(q.dtype) if self.record_energy else None
         account = None if self.monitor is None else PortAccount.blank(q.dtype)

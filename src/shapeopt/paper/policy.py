@@ -36,7 +36,7 @@ from .networks import (
     plain_control,
 )
 from .shaping import cell_potential, shaped_potential
-from .stage import PaperState, Stage, Survey, acting_on
+from .stage import PaperState, Scales, Stage, Survey, Tally, acting_on
 
 BASINS = 16  # slots of the archive; ours
 OBSERVED = 100.0  # the networks see forces and values up to this many units; ours, keeps a cliff from overflowing them
@@ -75,6 +75,7 @@ class PaperPolicy(AbstractPolicy):
     p_max: float = eqx.field(static=True, default=math.inf)  # in units of f; P_MAX, a length, is the bound
     sees_place: bool = eqx.field(static=True, default=True)  # whether q is in z, as the paper has it
     cell_shaping: bool = eqx.field(static=True, default=False)  # U_mem and V_bar from m_s instead of the archive
+    noisy_stall: bool = eqx.field(static=True, default=False)  # stall judged by sums over a stage: see `Stage`
     writes: bool = eqx.field(static=True, default=True)  # false: memory and archive stay empty, a row of the tables
 
     @staticmethod
@@ -95,6 +96,7 @@ class PaperPolicy(AbstractPolicy):
         sample_mode: bool = False,
         sees_place: bool = True,
         cell_shaping: bool = False,
+        noisy_stall: bool = False,
         dtype: str | None = None,
     ) -> "PaperPolicy":
         """An untrained policy; `hidden` and `dtype` default to the paper's width and to JAX's current float."""
@@ -131,6 +133,7 @@ class PaperPolicy(AbstractPolicy):
             sample_mode=sample_mode,
             sees_place=sees_place,
             cell_shaping=cell_shaping,
+            noisy_stall=noisy_stall,
         )
 
     @staticmethod
@@ -156,6 +159,7 @@ class PaperPolicy(AbstractPolicy):
             "sample_mode": self.sample_mode,
             "sees_place": self.sees_place,
             "cell_shaping": self.cell_shaping,
+            "noisy_stall": self.noisy_stall,
             "dtype": self.planner.network.layers[0].weight.dtype.name,
         }
 
@@ -189,22 +193,28 @@ class PaperPolicy(AbstractPolicy):
             return plain_control(view, action, self.h)
         return self.controller(view, action)
 
-    def init(self, q: Float[Array, " d"], budget: int, key: PRNGKeyArray) -> tuple[PaperState, StageAction]:
+    def init(
+        self,
+        q: Float[Array, " d"],
+        budget: int,
+        key: PRNGKeyArray,
+        descriptor: Float[Array, " k"] | None = None,
+    ) -> tuple[PaperState, StageAction]:
         if q.size != self.planner.d:
             raise ValueError(f"`policy` must be for the problem's {q.size} coordinates; got one for {self.planner.d}.")
-        if self.descriptor_size:
-            raise ValueError(
-                f"`policy` must need no task descriptor, which a run does not have; got one of {self.descriptor_size}."
-            )
+        given = 0 if descriptor is None else descriptor.size
+        if self.descriptor_size != given and self.descriptor_size:
+            raise ValueError(f"`descriptor` must have the policy's {self.descriptor_size} numbers; got {given}.")
         survey = Survey.blank(q)
         state = PaperState(
             survey=survey,
-            stage=Stage.opened(survey.scales(), survey.best),
+            stage=self._opened(survey.scales(), q, survey.best),
             memory=make_spatial_memory(q.size, q.dtype) if self.use_memory else None,
             archive=Archive.empty(BASINS, q.size, q.dtype),
             trusted=jnp.zeros((), bool),
             stages=jnp.zeros((), jnp.int32),
             key=jax.random.key_data(key),
+            descriptor=descriptor.astype(q.dtype) if self.descriptor_size and descriptor is not None else None,
         )
         zero, whole = jnp.zeros((), q.dtype), jnp.zeros((), jnp.int32)
         hold = StageAction(whole + Mode.SETTLE, q, zero, zero, zero, whole + 1, jnp.zeros(len(Mode), q.dtype))
@@ -222,7 +232,7 @@ class PaperPolicy(AbstractPolicy):
     ) -> tuple[PaperState, StageAction]:
         """Write memory, freeze the units, plan (Algorithm alg:dp_event_interface)."""
         state = state.written(plant, action.mode, cause) if self.writes else state
-        state = replace(state, stage=Stage.opened(state.survey.scales(), plant.f), stages=state.stages + 1)
+        state = replace(state, stage=self._opened(state.survey.scales(), plant.q, plant.f), stages=state.stages + 1)
         mode_key = state.draw_key(0) if self.sample_mode else None
         planned = self.plan(self._view(state, plant), mode_key, plant.lower, plant.upper)
         anchor = jnp.where(plant.finite, planned.anchor, _refuge(state, plant))
@@ -245,7 +255,13 @@ class PaperPolicy(AbstractPolicy):
         return jax.tree.map(either, drive, self._retreat(drive, scales.force))
 
     def follow(self, state: PaperState, plant: Plant, action: StageAction, result: StepResult) -> PaperState:
-        return replace(state, trusted=state.stage.scales.known & plant.finite)
+        stage = state.stage
+        if stage.tally is not None:
+            stage = replace(stage, tally=stage.tally.after(plant, result.e_q, result.q))
+        return replace(state, stage=stage, trusted=stage.scales.known & plant.finite)
+
+    def _opened(self, scales: Scales, q: Float[Array, " d"], f: Float[Array, ""]) -> Stage:
+        return Stage.opened(scales, f, Tally.blank(q, f) if self.noisy_stall else None)
 
     def _view(self, state: PaperState, plant: Plant) -> View:
         """What the networks see of a reading."""
@@ -260,7 +276,7 @@ class PaperPolicy(AbstractPolicy):
         directions = [-g, p, *([survey.best_place - plant.q] if self.use_memory else [])]
         return View(
             plant.q,
-            self.observe(plant.q, p, f, g, memory),
+            self.observe(plant.q, p, f, g, memory, state.descriptor),
             jnp.stack([jnp.ones_like(rise), 2.0 * plant.spent - 1.0, *(jnp.clip(cue, -2.0, 2.0) for cue in cues)]),
             jnp.stack(directions),
             stiffness,

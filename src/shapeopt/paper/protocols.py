@@ -7,7 +7,7 @@ from ..baselines import BASELINES
 from ..bench.cells import Cell, Protocol
 from ..bench.metrics import PAPER_HIT
 from ..bench.protocols import DIMENSIONS, PEER_METHODS, SYNTHETIC
-from ..bench.sensing import EXACT, Noisy, ValueOnly
+from ..bench.sensing import EXACT, Minibatch, Noisy, ValueOnly
 from ..tasks import StartLaw, make_family
 
 PAPER_HORIZON = {2: 48, 20: 48, 100: 56, 500: 64}  # steps with which the paper's baseline rows come out
@@ -75,6 +75,16 @@ def _paper_science() -> Iterator[Cell]:
         yield Cell(family, SCIENCE_HORIZON, PAPER_TASKS, 32, rule=PAPER_HIT)
 
 
+def _paper_more() -> Iterator[Cell]:
+    """What the paper's text has and its tables give no figures of their own for."""
+    for d in (8, 32):
+        family = make_family("phase_retrieval", d, StartLaw.PAPER)
+        yield Cell(family, SCIENCE_HORIZON, PAPER_TASKS, 32, sensing=Minibatch(), rule=PAPER_HIT)
+    for name in ("pendulum", "navigation"):
+        for d in (8, 32):
+            yield Cell(make_family(name, d, StartLaw.PAPER), SCIENCE_HORIZON, PAPER_TASKS, 32, rule=PAPER_HIT)
+
+
 def _elsewhere() -> Iterator[Cell]:
     """The synthetic cells with optima and starts anywhere in the box."""
     for cell in _paper():
@@ -97,6 +107,12 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 "paper", "the paper's synthetic rows, calibrated on its baselines", tuple(_paper()), TABLE_METHODS
             ),
             Protocol("paper-science", "the paper's scientific rows, likewise", tuple(_paper_science()), TABLE_METHODS),
+            Protocol(
+                "paper-more",
+                "phase retrieval by mini-batches, pendulum and navigation, of which the paper has no figures",
+                tuple(_paper_more()),
+                PAPER_METHODS,
+            ),
             Protocol(
                 "multiwell",
                 "500 one-dimensional multi-wells, noisy",

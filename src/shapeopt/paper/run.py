@@ -6,6 +6,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..core import Box, Cause, Status
@@ -42,6 +43,7 @@ def minimize(
     stages: bool = False,
     seed: int = 0,
     callback: Callback | None = None,
+    descriptor: Any = None,
 ) -> Result:
     """Minimise a JAX function with a policy of the paper's kind.
 
@@ -60,6 +62,8 @@ def minimize(
         seed: all randomness follows from it.
         callback: called at intervals with a `Result` of x, fun, nfev, mode, budget and the new events; returning True
             or raising StopIteration ends the run.
+        descriptor: the numbers d_tau that say which task it is, for a policy that was trained to be told them
+            (eq. dp_assimilated_signal). None: none.
 
     Returns:
         The `Result` of `shapeopt.minimize`: x, fun, nfev, minima, events, trace, energy, passivity and, where asked
@@ -77,7 +81,7 @@ def minimize(
             raise ValueError(f"`{name}` must be a whole number{' of at least 1' if least else ''}; got {value!r}.")
     problem = read_problem(x0, bounds, np.random.default_rng(seed))
     with jax.enable_x64(problem.x0.dtype == np.float64):
-        run = _Run(problem, _oracle(fun, problem, noise), load_policy(policy), int(budget), int(seed))
+        run = _Run(problem, _oracle(fun, problem, noise), load_policy(policy), int(budget), int(seed), descriptor)
         return run.finish(port_allowance, stages, callback)
 
 
@@ -108,7 +112,16 @@ def _oracle(fun: Any, problem: Problem, noise: float | None) -> AbstractOracle:
 class _Run:
     """A run under a budget: the compiled loop's carry, and the record of its readings on the host."""
 
-    def __init__(self, problem: Problem, oracle: AbstractOracle, policy: PaperPolicy, budget: int, seed: int) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        oracle: AbstractOracle,
+        policy: PaperPolicy,
+        budget: int,
+        seed: int,
+        descriptor: Any = None,
+    ) -> None:
+        self.descriptor = None if descriptor is None else jnp.asarray(descriptor, problem.x0.dtype).reshape(-1)
         self.problem, self.oracle, self.policy, self.budget, self.seed = problem, oracle, policy, budget, seed
         self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
         self.box = Box.around(problem.lower, problem.upper, problem.x0)
@@ -131,6 +144,7 @@ class _Run:
             record_anchor=self.keeps_points,
             monitor=_monitor(port_allowance),
             observer=potential_of if stages and self.keeps_points else None,
+            descriptor=self.descriptor,
         )
 
     def _advance(self, optimizer: ShapeOptimizer, callback: Callback | None) -> Status:

@@ -23,6 +23,7 @@ REPULSION = (
 REPULSION_WIDTH = 0.5  # internal units (the box is 10 wide) per root coordinate
 BARRIER = 1.0  # height of V_bar; its steepest force is then about twice a typical one, so that it pushes out
 BARRIER_WIDTH = 0.75  # radius of its support
+FILL = 10.0  # height that a write adds to its cell, in units of a typical force over the cell's width
 
 
 def repulsion(archive: Archive, unit: Float[Array, ""]) -> Centres:
@@ -63,16 +64,18 @@ def cell_potential(
 ) -> ShapedPotential:
     """U_shp with U_mem and V_bar on the cells of m_s, as the paper has them as functions of m_s, instead of basins.
 
+    A cell rises with every write, without a bound: as in metadynamics, a basin in which stages stall again and again is
+    filled until the plant flows out of it.
+
     Departs from the paper: the forms are ours, as above; widths are those of the cells.
     """
     regions = memory.regions()
     widths = jnp.full_like(regions.counts, regions.width)
-    seen = regions.counts / (regions.counts + 1.0)
     raised = jnp.where((mode == Mode.ESCAPE) & (regions.counts > 0), BARRIER * unit, 0.0)
     return ShapedPotential(
         anchor,
         kappa,
-        Centres(regions.points, heights[0] * REPULSION * unit * seen, widths),
+        Centres(regions.points, heights[0] * FILL * regions.width * unit * regions.counts, widths),
         Centres(regions.points, heights[1] * raised, widths),
     )
 

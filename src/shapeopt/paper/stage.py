@@ -29,6 +29,8 @@ LOW_MOMENTUM = 0.005  # rms momentum in units of h k, which make it a length: se
 PROGRESS = 1e-3  # least fall of f over the stage, in its units of value
 CONVERGED_FORCE = 1e-3  # rms force at which a stage has converged, whatever its progress
 P_MAX = 1.0  # p_max of eq. dp_dissipative_substep in those units: a tenth of the box a step
+LONG = 5  # readings after which a stage of noisy readings may be called stalled: most of the paper's event_horizon
+AGREEMENT = 0.5  # a sum over a stage this much shorter than its parts together says that they cancel
 SMALLEST = 1e8  # multiple of the smallest normal number below which a force counts as none
 KNOWN_BASIN = 0.25  # per root coordinate: stage ends closer than this are one basin
 
@@ -122,22 +124,56 @@ class Survey(eqx.Module):
         return jnp.log(self.first) + jnp.stack([steep, bend, level])
 
 
+class Tally(eqx.Module):
+    """Sums over the steps of a stage, and over their sizes: in noise, what the readings agree on."""
+
+    pull: Vector  # of e_q, the force of the shaped energy
+    pulls: Scalar
+    move: Vector
+    moves: Scalar
+    highest: Scalar
+
+    @staticmethod
+    def blank(q: Vector, f: Scalar) -> "Tally":
+        zero = jnp.zeros_like(f)
+        return Tally(jnp.zeros_like(q), zero, jnp.zeros_like(q), zero, f)
+
+    def after(self, plant: Plant, e_q: Vector, q: Vector) -> "Tally":
+        """One more step, under the force e_q, from the plant to q."""
+        e_q, move, f = jax.lax.stop_gradient((e_q, q - plant.q, plant.f))
+        highest = jnp.maximum(self.highest, f)
+        return Tally(self.pull + e_q, self.pulls + _rms(e_q), self.move + move, self.moves + _rms(move), highest)
+
+    def cancels(self) -> Flag:
+        """Whether forces, and moves, took back what they did."""
+        return (_rms(self.pull) <= AGREEMENT * self.pulls) & (_rms(self.move) <= AGREEMENT * self.moves)
+
+
 class Stage(eqx.Module):
-    """The stage under way: its units, and what the stall detector needs of it."""
+    """The stage under way: its units, and what the stall detector needs of it.
+
+    Without a tally a stage stalls at one reading of low force and momentum. With one, forces, moves and the change of f
+    over the stage must each cancel to less than half of what they would be if all steps agreed: noise of the gradients,
+    which keeps single readings from ever being low, does not hide that.
+
+    Departs from the paper: it names low force, low momentum and no progress and gives no thresholds; with a tally the
+    force is that of the shaped energy, so that a stage also stalls on the side of a known basin.
+    """
 
     scales: Scales
     start: Scalar
     best: Scalar
     steps: Int[Array, ""]
+    tally: Tally | None = None
 
     @staticmethod
-    def opened(scales: Scales, f: Scalar) -> "Stage":
-        return Stage(scales, f, f, jnp.zeros((), jnp.int32))
+    def opened(scales: Scales, f: Scalar, tally: Tally | None = None) -> "Stage":
+        return Stage(scales, f, f, jnp.zeros((), jnp.int32), tally)
 
     def after(self, plant: Plant, scales: Scales) -> "Stage":
         """One more reading; units that were not known yet become those of the survey."""
         kept = jax.tree.map(lambda old, new: jnp.where(self.scales.known, old, new), self.scales, scales)
-        return Stage(kept, self.start, jnp.minimum(self.best, plant.f), self.steps + 1)
+        return Stage(kept, self.start, jnp.minimum(self.best, plant.f), self.steps + 1, self.tally)
 
     def signals(self, plant: Plant, p: Vector) -> Signals:
         """Stall: low force, low momentum, no progress over the stage (eq. dp_event_indicator). `p` is in its units."""
@@ -145,6 +181,9 @@ class Stage(eqx.Module):
         still = (self.steps >= PATIENCE) & self.scales.known & plant.finite & (_rms(p) <= LOW_MOMENTUM)
         idle = self.start - self.best <= PROGRESS * self.scales.value
         stalled = still & idle & (force <= LOW_FORCE * self.scales.force)
+        if self.tally is not None:
+            sums = self.scales.known & plant.finite & (self.steps >= LONG) & self.tally.cancels()
+            stalled |= sums & (self.start - plant.f <= AGREEMENT * (self.tally.highest - self.best))
         converged = still & (force <= CONVERGED_FORCE * self.scales.force)
         return Signals.none()._replace(converged=converged, stalled=stalled, nonfinite=~plant.finite)
 
@@ -159,6 +198,7 @@ class PaperState(eqx.Module):
     trusted: Flag  # whether the plant's momentum was made in known units, by a step that did not retreat
     stages: Int[Array, ""]
     key: UInt32[Array, " words"]
+    descriptor: Float[Array, " k"] | None = None  # d_tau, for a policy that takes one
 
     def draw_key(self, purpose: int) -> PRNGKeyArray:
         """A key of this stage; there are two purposes, 0 and 1."""

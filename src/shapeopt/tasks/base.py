@@ -58,6 +58,14 @@ class AbstractTask(eqx.Module):
     def distance(self, q: Float[Array, " d"]) -> Float[Array, ""]:
         """Distance to the nearest known minimiser, up to the task's symmetries; nan if none is known."""
 
+    @property
+    def descriptor(self) -> Float[Array, " k"]:
+        """d_tau (eq. dp_assimilated_signal): what a user knows of the task before the first reading; empty if nothing.
+
+        It never holds the minimum or where it is.
+        """
+        return jnp.zeros(0)
+
 
 class AbstractFamily(eqx.Module):
     """A distribution over tasks; the built object is its own configuration.

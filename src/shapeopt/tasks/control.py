@@ -3,6 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core import REACH, Box
@@ -36,6 +37,11 @@ class ControlTask(AbstractTask):
     @property
     def box(self) -> Box:
         return cube(self.minimiser.shape[-1], REACH, self.minimiser.dtype)
+
+    @property
+    def descriptor(self) -> Float[Array, " k"]:
+        """All parameters of the plant: its start, its target, its weights and prices."""
+        return ravel_pytree(self.plant)[0]
 
     def start(self, key: PRNGKeyArray) -> Float[Array, " d"]:
         return draw_start(key, self.law, self.minimiser, REACH, START_RADII)

@@ -7,6 +7,7 @@ from shapeopt.bench.metrics import METRICS
 from shapeopt.paper.protocols import LEARNING_METHODS, PROTOCOLS
 from shapeopt.paper.tables.learning import learning_table
 from shapeopt.paper.tables.table import TABLES
+from shapeopt.paper.tables.training import training_table
 
 TASKS = 16
 WAVE = np.linspace(0, 1, TASKS)
@@ -59,3 +60,28 @@ def test_the_protocol_has_the_eighteen_cells_and_the_wells_and_names_what_is_not
     assert elsewhere == {"box"} and len(PROTOCOLS["learning-box"].cells) == 12
     (missing,) = learning_table([]).notes
     assert missing.startswith("Records missing: paper (every cell)") and "learning" in TABLES
+
+
+def test_the_summary_has_a_row_a_cell_and_names_where_training_does_not_beat_what_it_began_with():
+    wells = CELLS[-1]
+    found = [
+        *(made("paper" + ending, CELLS[0], gap + WAVE) for ending, gap in {"": 1, "_seed_1": 2, "_seed_2": 3}.items()),
+        made("tuned", CELLS[0], 0.5 + WAVE),
+        made("tuned_zero_networks", CELLS[0], 3 + WAVE + 0.1 * WAVE**2),
+        made("adam", CELLS[0], 6 + WAVE, "paper"),
+        made("gd", CELLS[1], 6 + WAVE, "paper"),
+        made("paper", wells, WAVE),
+        made("paper_zero_networks", wells, WAVE),
+    ]
+    for one, hits in zip(found[-2:], (0.25, 0.5), strict=True):
+        one.values["hit_best"][:] = hits + 0.01 * WAVE
+    table = training_table(found)
+    shown = {row["Cell"]: row for row in rows(table)}
+    assert list(shown) == ["ackley 2", "ackley 20", "multiwell 1"]
+    assert shown["ackley 2"]["As written, mean over seeds (range)"] == "2.50 (3 seeds, 1.50 to 3.50)"
+    assert shown["ackley 2"]["Best trained"].startswith("tuned 1.00 (") and shown["ackley 2"]["Verdict"] == "better"
+    assert shown["ackley 20"]["Best trained"] == "not trained yet"
+    assert shown["ackley 20"]["Best baseline"].startswith("gd 6.50")
+    assert shown["multiwell 1"]["SHAPE in the paper"] == "0.602" and shown["multiwell 1"]["Verdict"] == "worse"
+    assert shown["multiwell 1"]["Best trained less networks zero"].startswith("-0.25"), "success is better higher"
+    assert f"in 1 of 2 trained cells; training does NOT beat its networks zero in {wells}." in table.notes[0]

@@ -13,12 +13,13 @@ from .summary import BEST, COUNT, FEATURES, absorb, describe, empty_rows, is_wri
 
 BLOCK_LEVELS = (2, 4, 8)  # at most this many blocks at each level, coarse to fine; our choice, the paper names none
 BINS = 8  # cells along each block's coordinate; our choice
+LINE_BINS = 16  # in one dimension, where a cell is a place: as many as the finest grid of two dimensions has
 
 
 class BlockwiseMemory(AbstractSpatialMemory):
     """Consecutive coordinates in blocks, at several scales; each block keeps summaries along one coordinate of its own.
 
-        x_b(q) = |b|^(-1/2) sum_{i in b} q_i,   cell of (b, q) = the one of BINS equal bins of [-5, 5] that holds x_b
+        x_b(q) = |b|^(-1/2) sum_{i in b} q_i,   cell of (b, q) = the one of some equal bins of [-5, 5] that holds x_b
 
     A cell has the channels of the multigrid (`summary`), with the norm of the block's own part of the gradient; the
     position of the best reading is kept once, for all blocks, and read as x_b(best) - x_b(q). The root of |b| keeps the
@@ -35,7 +36,7 @@ class BlockwiseMemory(AbstractSpatialMemory):
     @staticmethod
     def empty(d: int, dtype: jnp.dtype, levels: tuple[int, ...] = BLOCK_LEVELS) -> "BlockwiseMemory":
         sizes = _block_sizes(d, levels)
-        cells = 1 + BINS * sum(-(-d // size) for size in sizes)
+        cells = 1 + bins_of(d) * sum(-(-d // size) for size in sizes)
         return BlockwiseMemory(empty_rows(cells, dtype), jnp.zeros(d, dtype), sizes)
 
     @staticmethod
@@ -71,8 +72,9 @@ class BlockwiseMemory(AbstractSpatialMemory):
     def regions(self) -> Regions:
         if self.best_q.size > 1:  # a cell is a slab through the whole box
             return super().regions()
-        points = (np.arange(BINS) + 0.5)[:, None] * (2.0 * REACH / BINS) - REACH
-        return Regions(jnp.asarray(points, self.table.dtype), self.table[1:, COUNT], 2.0 * REACH / BINS)
+        width = 2.0 * REACH / LINE_BINS
+        points = (np.arange(LINE_BINS) + 0.5)[:, None] * width - REACH
+        return Regions(jnp.asarray(points, self.table.dtype), self.table[1:, COUNT], width)
 
     def novelty(self, q: Float[Array, " d"]) -> Float[Array, ""]:
         return novelty_of(self.table[self._cells(self._coordinates(q)), COUNT])
@@ -96,8 +98,14 @@ class BlockwiseMemory(AbstractSpatialMemory):
         return np.concatenate([np.eye(-(-d // size))[numbers // size] for size in self.sizes], axis=1)
 
     def _cells(self, x: Float[Array, " blocks"]) -> Int[Array, " blocks"]:
-        bins = jnp.clip(((x + REACH) * (BINS / (2.0 * REACH))).astype(jnp.int32), 0, BINS - 1)
-        return bins + (1 + BINS * np.arange(x.size, dtype=np.int32))
+        count = bins_of(self.best_q.size)
+        bins = jnp.clip(((x + REACH) * (count / (2.0 * REACH))).astype(jnp.int32), 0, count - 1)
+        return bins + (1 + count * np.arange(x.size, dtype=np.int32))
+
+
+def bins_of(d: int) -> int:
+    """Cells along a block's coordinate."""
+    return LINE_BINS if d == 1 else BINS
 
 
 def _block_sizes(d: int, levels: tuple[int, ...]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,9 @@ def _table(found: Sequence[Digest], protocol: str, title: str, seed: int) -> Tab
     mine = of_protocol(found, protocol)
     cells = by_cell(mine)
     against = {(kind, row): _against(cells, kind, row, seed) for kind in KINDS for row in SHOWN if row}
-    groups = tuple(_group(place, methods, against, _beside(found, place), seed) for place, methods in cells.items())
+    groups = tuple(
+        _group(place, methods, against, baselines_of(found, place), seed) for place, methods in cells.items()
+    )
     places = [cell.name for cell in PROTOCOLS[protocol].cells]
     missing = lacking(mine, places, LEARNING_METHODS)
     said = [_sentence(against[kind, row]) for kind in KINDS for row in ("_initialised", "_zero_networks")]
@@ -93,7 +96,7 @@ def _gaps(one: Digest) -> np.ndarray:
     return np.maximum(one.values[METRIC], SOLVED)
 
 
-def _beside(found: Sequence[Digest], place: str) -> list[Digest]:
+def baselines_of(found: Sequence[Digest], place: str) -> list[Digest]:
     """The baselines on that cell, from the paper's own protocols."""
     names = ("paper", "paper-science", "multiwell")
     return [
@@ -124,13 +127,18 @@ def _group(
     return Group(place_title(any_one.cell), tuple(rows))
 
 
-def _published(one: Digest) -> tuple[Entry, ...] | None:
+def published_entry(cell: Mapping[str, Any], metric: str) -> Entry:
+    """The paper's own figure for its SHAPE on a cell, or a dash."""
     protocol = {"multiwell": "multiwell", "ackley": "paper", "levy": "paper", "rastrigin": "paper"}
-    source = source_of(protocol.get(one.cell["family"], "paper-science"))
-    figure = paper_figure(source, Digest("", one.cell, "paper", 0, {}, 0.0, 0.0, 0.0, {}), "best_gap")
-    if figure is None or "-box" in one.place:
+    source = source_of(protocol.get(cell["family"], "paper-science"))
+    return printed(paper_figure(source, Digest("", dict(cell), "paper", 0, {}, 0.0, 0.0, 0.0, {}), metric))
+
+
+def _published(one: Digest) -> tuple[Entry, ...] | None:
+    figure = published_entry(one.cell, "best_gap")
+    if figure.text == MISSING or "-box" in one.place:
         return None
-    return (Entry("SHAPE in the paper"), printed(figure), *(Entry(MISSING),) * (len(HEADS) - 2))
+    return (Entry("SHAPE in the paper"), figure, *(Entry(MISSING),) * (len(HEADS) - 2))
 
 
 def _row(words: str, one: Digest, compared: Comparison | None, seed: int) -> tuple[Entry, ...]:

@@ -23,6 +23,7 @@ from .protocol_tables import (
     synthetic_table,
 )
 from .reproduction import outside_table, reproduction_table
+from .training import training_table
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ TABLES: Mapping[str, Named] = MappingProxyType(
         "settings-compact": Named("S1 to S6 in short", ("settings",), settings_compact_table),
         "oracles": Named("three oracles, every method", ("oracles",), oracle_table),
         "oracles-compact": Named("three oracles in short", ("oracles",), oracle_compact_table),
+        "training": Named(
+            "what training reached, a row a cell", ("learning", "multiwell", "paper", "paper-science"), training_table
+        ),
         "learning": Named(
             "what learning does, cell by cell", ("learning", "multiwell", "paper", "paper-science"), learning_table
         ),

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType, NoneType
 from typing import Any, get_args, get_type_hints
 
+import jax
 from jax.sharding import Mesh
 from jaxtyping import PRNGKeyArray
 
@@ -81,6 +82,8 @@ class TrainConfig:
     use_memory: bool = True
     sees_place: bool = True  # whether the networks see where in the box q lies, as the paper's do
     cell_shaping: bool = False  # U_mem and V_bar from the memory's cells instead of the archive of basins
+    noisy_stall: bool = False  # stalls judged by sums over a stage, which noise does not hide
+    sees_task: bool = False  # whether the networks are told the task's descriptor d_tau; for families that have one
     start: str | None = None  # name or path of a policy to go on from; None: random weights
     # the schedule
     seed: int = 0
@@ -131,6 +134,17 @@ class TrainConfig:
         """Without phase I where there is no controller to train."""
         return self if self.use_controller else replace(self, controller_pretrain=0, controller_updates=0)
 
+    @property
+    def descriptor_size(self) -> int:
+        """How many numbers of a task the networks are told."""
+        if not self.sees_task:
+            return 0
+        family = self.make_family(self.grade(-1))
+        size = jax.eval_shape(lambda key: family.sample(key).descriptor, jax.random.key(0)).size
+        if not size:
+            raise ValueError(f"`sees_task` needs a family whose tasks have a descriptor; {self.family} has none.")
+        return size
+
     def grade(self, epoch: int) -> Grade:
         """How hard the tasks of an epoch are; before the first epoch it is -1."""
         progress = max(epoch, 0) / max(self.epochs, 1)
@@ -164,6 +178,8 @@ class TrainConfig:
             use_controller=self.use_controller,
             sees_place=self.sees_place,
             cell_shaping=self.cell_shaping,
+            noisy_stall=self.noisy_stall,
+            descriptor_size=self.descriptor_size,
             hidden=self.hidden,
             dtype=self.precision.value,
         )
@@ -268,7 +284,7 @@ def _presets() -> Mapping[str, TrainConfig]:
 
 # what makes a run the paper's, whatever its family, sensing and ablation
 SCHEDULE = (
-    *("hidden", "rank", "sees_place", "cell_shaping", "start", "batch", "readings", "controller_pretrain", "epochs"),
+    *("hidden", "rank", "sees_place", "start", "batch", "readings", "controller_pretrain", "epochs"),
     *("joint_updates", "aim", "trained", "estimator", "windows", "constant_forces", "patience", "keep"),
 )
 

@@ -195,6 +195,7 @@ class Phases:
             optimizer = ShapeOptimizer(eqx.combine(params, self.static), record_energy=False)
             task_key, start_key, run_key = jax.random.split(key, 3)
             task = self.plan.family.sample(task_key)
+            optimizer = optimizer.informed(task)
             oracle = self.plan.sensing.oracle(task)
             trace = rollout(optimizer, oracle, task.start(start_key), task.box, readings * oracle.cost, run_key)
             first = trace.steps.value[0]

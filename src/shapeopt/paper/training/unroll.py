@@ -130,7 +130,8 @@ class Unroll(eqx.Module):
         task = self.family.sample(task_key)
         start_key, policy_key, noise_key = jax.random.split(run_key, 3)
         oracle = self.sensing.oracle(task)
-        state = make_optimizer(policy).init(task.start(start_key), task.box, self.readings * oracle.cost, policy_key)
+        optimizer = make_optimizer(policy).informed(task)
+        state = optimizer.init(task.start(start_key), task.box, self.readings * oracle.cost, policy_key)
         return task, state, oracle.init(noise_key)
 
     def _read(self, policy: AbstractPolicy, runs: Asked, states: ShapeState, ledgers: OracleState) -> Any:

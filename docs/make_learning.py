@@ -1,0 +1,139 @@
+"""Writes docs/what_learning_does.md from records of the protocols `learning` and `learning-box` and of multi-wells.
+
+python docs/make_learning.py [FOLDER OF DOCS]
+
+What the tables need of the records is kept in benchmarks/records/paper_learning.safetensors; records in the folder of
+that name, where there is one, take the place of those that were kept of the same cell and method. Baselines come from
+the records of docs/make_results.py, and the rows on memory from benchmarks/records/multiwell_memory.json.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))  # for make_results
+
+from make_results import load_digests, read
+
+from shapeopt.bench.digest import Digest
+from shapeopt.bench.formats import to_markdown
+from shapeopt.bench.layout import number
+from shapeopt.paper.tables.table import PER_PROTOCOL, TABLES
+
+DOCS = Path(__file__).parent
+RECORDS = DOCS.parent / "benchmarks" / "records"
+PAGE = "what_learning_does.md"
+INTRODUCTION = """# What the paper's learning does
+
+Every table here is made by `python docs/make_learning.py` from records; how to [train](train.md) and what each policy's
+[card](model_cards.md) says is on other pages. `paper` is trained as the paper has it; `tuned` otherwise.
+
+```
+python benchmarks/train_paper.py runs && python benchmarks/ship.py runs/*
+shapeopt bench run learning --out benchmarks/records/paper_learning         # learning-box: likewise
+python docs/make_learning.py
+```
+
+## The paper's cells
+"""
+PARTS = """## With parts taken away
+
+Each trained cell with the policy as trained, other training seeds, the initialisation, both networks zero, no place,
+no controller, nothing written to memory, with paired differences and intervals.
+"""
+MEMORY = """## Memory on multi-wells
+
+The paper's policy reaches .602 of the multi-wells with its memory and .300 without. It leaves open when a stage
+counts as stalled, which decides what is written, and what U_mem and V_bar look like, which decide what a write does.
+`benchmarks/multiwell_memory.py` takes the parts apart, on {tasks} tasks of {cell} that were used for nothing else;
+all rows but those of named policies are untrained.
+"""
+FINDINGS = """What it takes:
+
+- **A stall that noise does not hide.** With thresholds on single readings hardly anything is written: at the bottom
+  of a well the noise of a gradient, .1, is mostly above a twentieth of a typical force. Since only stalls and escapes
+  write, and the teacher calls for an escape only after a stall or where the memory makes other ground novel, nothing
+  ever starts. Judged over a whole stage (forces, moves and values cancel to less than half of their sum) stalls are
+  seen.
+- **A U_mem that fills.** On the archive of basins a known basin is as high after a hundred visits as after a few, and
+  lower than the barrier around it: nothing changes, whatever is written. On the cells of m_s, which rise with every
+  write as in metadynamics, a well in which stages keep stalling is filled until the plant flows out of it.
+
+Both together, and neither alone, make the memory worth what the paper says. Training as written, on double wells, then
+takes some of it back: `paper-multiwell-1` is better with its memory than with nothing written to it, and worse than
+untrained. It is phases I and II that do this: over these 200 updates its validation loss went from -.508 to -.491, which
+is that of a policy that never leaves its basin, and stayed there. With the best value weighing four times as much as
+the last one in phase III, and runs of 256 readings (`tuned-multiwell-1` of `benchmarks/train_paper.py`), it went from
+-.556 to -.507 in phases I and II and to -.497 by the end: the best weights on validation are the untrained ones, which
+are not shipped. So it is the teacher's plans and forces that keep the plant in its basin, not the weights of the loss.
+"""
+
+
+MORE = """## What the paper names without figures
+
+Phase retrieval read by mini-batches of half of the measurements, and the plants beside the double integrator (protocol
+`paper-more`), as far as recorded.
+"""
+
+
+def main(docs: Path = DOCS) -> None:
+    read(RECORDS / "paper_learning")  # keeps what is new
+    (docs / PAGE).write_text(page(kept(), memory_record()), encoding="utf-8")
+    print(f"wrote {docs / PAGE}")
+
+
+def kept() -> list[Digest]:
+    """The digests of the repository: baselines and what was recorded of trained policies."""
+    return [one for name in ("bench", "paper_learning") for one in load_digests(RECORDS / f"{name}.safetensors")]
+
+
+def memory_record() -> dict[str, Any]:
+    return json.loads((RECORDS / "multiwell_memory.json").read_text())
+
+
+def page(found: Sequence[Digest], memory: dict[str, Any]) -> str:
+    tables = {name: to_markdown(TABLES[name].build(found, 0)) for name in ("training", "learning", "learning-box")}
+    return "\n".join(
+        [
+            INTRODUCTION,
+            tables["training"],
+            MEMORY.format(**memory["about"]),
+            memory_table(memory["rows"]),
+            FINDINGS,
+            PARTS,
+            tables["learning"],
+            tables["learning-box"],
+            *more(found),
+        ]
+    )
+
+
+def more(found: Sequence[Digest]) -> list[str]:
+    """The table of `paper-more`, if there are records of it."""
+    mine = [one for one in found if one.protocol == "paper-more"]
+    return [MORE, to_markdown(PER_PROTOCOL["protocol"](mine, 0))] if mine else []
+
+
+def memory_table(rows: Sequence[dict[str, Any]]) -> str:
+    heads = (
+        "policy",
+        "success",
+        "95 % interval",
+        "mean gap",
+        "median gap",
+        "stages a run that end in a write",
+        "success less no memory",
+    )
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in rows:
+        mean, low, high = row["less_no_memory"]
+        inside = " to ".join(number(end) for end in row["success_interval"])
+        parts = (row["policy"], number(row["success"]), inside, number(row["lowest_gap"]), number(row["median_gap"]))
+        lines.append(f"| {' | '.join(parts)} | {row['writes']:.1f} | {mean:+.3f} ({low:.3f} to {high:.3f}) |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:2]))
