@@ -63,8 +63,8 @@ FINDINGS = """What it takes:
 
 Both together, and neither alone, make the memory worth what the paper says. Training as written, on double wells, then
 takes some of it back: `paper-multiwell-1` is better with its memory than with nothing written to it, and worse than
-untrained. It is phases I and II that do this: over these 200 updates its validation loss went from -.508 to -.491, which
-is that of a policy that never leaves its basin, and stayed there. With the best value weighing four times as much as
+untrained. It is phases I and II that do this: over these 200 updates its validation loss went from -.508 to -.491, that
+of a policy that never leaves its basin, and stayed there. With the best value weighing four times as much as
 the last one in phase III, and runs of 256 readings (`tuned-multiwell-1` of `benchmarks/train_paper.py`), it went from
 -.556 to -.507 in phases I and II and to -.497 by the end: the best weights on validation are the untrained ones, which
 are not shipped. So it is the teacher's plans and forces that keep the plant in its basin, not the weights of the loss.
