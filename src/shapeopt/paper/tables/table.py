@@ -45,10 +45,12 @@ TABLES: Mapping[str, Named] = MappingProxyType(
         "settings-compact": Named("S1 to S6 in short", ("settings",), settings_compact_table),
         "oracles": Named("three oracles, every method", ("oracles",), oracle_table),
         "oracles-compact": Named("three oracles in short", ("oracles",), oracle_compact_table),
-        "learning": Named(
-            "what learning does, cell by cell", ("learning", "multiwell", "paper", "paper-science"), learning_table
+        "paper-learning": Named(
+            "what learning does, cell by cell",
+            ("paper-learning", "multiwell", "paper", "paper-science"),
+            learning_table,
         ),
-        "learning-box": Named("the same under another start law", ("learning-box",), learning_box_table),
+        "paper-learning-box": Named("the same under another start law", ("paper-learning-box",), learning_box_table),
         "controller": Named("without the controller", ("ablation-controller",), controller_table),
         "memory": Named("without memory", ("ablation-memory",), memory_table),
         "horizon": Named("with a shorter event horizon", ("ablation-horizon",), horizon_table),
