@@ -1,9 +1,8 @@
-"""Instances learn from each other where their best basins are; of equivalent ones the same is remembered everywhere.
+"""Which of several equivalent minima is remembered: the same one in all instances.
 
 Each instance is descended again from where the others say that its best basin is, and what is found there takes the
 place of its own where it is as good. A minimum that the first run has missed is often found so, too.
 
-    exchange from the places of two others that are lowest on it; twice
     again    from its neighbour's place: by descriptor, along a minimum spanning tree; without descriptors from the
              place that suits the others best
     agree    with descriptors, from the place that others predict: their median, then a linear regression, which can't
@@ -22,17 +21,11 @@ from .run import Run
 AS_GOOD = 1e-3  # share of the start's gap within which a neighbour's minimum takes the place of the lowest,
 EQUAL = 1e-5  # and within which one that is closer to the predicted place does
 ROUNDS = (None, (LINEAR,), KERNELS, KERNELS)  # kernels of regressions; None: the median
-EXCHANGES, PARTNERS = 2, 2  # rounds in which each instance is descended from so many places of others
-Values = Callable[[np.ndarray], np.ndarray]  # of all instances at rows of places, (n, places)
 Descend = Callable[[str, Sequence[int], Sequence[np.ndarray]], list[Run]]  # runs of instances from places, by a key
 
 
-def agreed(facts: Facts, descend: Descend, values_at: Values) -> Facts:
+def agreed(facts: Facts, descend: Descend) -> Facts:
     """The facts with places and best values after all rounds."""
-    for number in range(EXCHANGES):
-        facts = _exchanged(facts, descend, values_at, number)
-    n = len(facts.x)
-    facts = replace(facts, values=values_at(np.concatenate([facts.x, np.median(facts.x, axis=0)[None, :]])))
     again = _from_neighbours(facts, descend)
     values = np.array([run.fun for run in again])
     good = values <= facts.best + AS_GOOD * (facts.start - facts.best)
@@ -42,22 +35,8 @@ def agreed(facts: Facts, descend: Descend, values_at: Values) -> Facts:
         return facts
     for number, kernels in enumerate(ROUNDS):
         predicted = _predicted(facts, facts.descriptors, kernels)
-        facts = _closer(facts, predicted, descend(f"agree/{number}", range(n), list(predicted)))
+        facts = _closer(facts, predicted, descend(f"agree/{number}", range(len(x)), list(predicted)))
     return facts
-
-
-def _exchanged(facts: Facts, descend: Descend, values_at: Values, number: int) -> Facts:
-    """With lower values that were found from others' places."""
-    values, n = values_at(facts.x), len(facts.x)
-    np.fill_diagonal(values, np.inf)
-    x, best = facts.x.copy(), facts.best.copy()
-    for rank in range(min(PARTNERS, n - 1)):
-        partners = np.argsort(values, axis=1, kind="stable")[:, rank]
-        found = descend(f"exchange/{number}/{rank}", range(n), list(facts.x[partners]))
-        for i, run in enumerate(found):
-            if run.fun < best[i]:
-                x[i], best[i] = run.x, run.fun
-    return replace(facts, x=x, best=best, values=None)
 
 
 def _predicted(

@@ -23,7 +23,6 @@ from ..family import FamilyPolicy
 from ..family.regression import fit_regression
 
 SMALLEST = 1e-7  # share of the start's gap below which places are equally good
-SERVED = 0.03  # the same for places after the first, which are for instances that others do not serve
 MOST_PLACES = 12
 FLATTEST = 1e-8  # smallest eigenvalue of a Hessian, as a share of its largest
 MEAN_DEVIATION = 1.386  # of a logistic distribution, in its scale
@@ -124,8 +123,6 @@ def greedy(scores: np.ndarray, most: int = MOST_PLACES) -> list[int]:
     chosen: list[int] = []
     least = np.zeros(len(scores))
     for _ in range(min(most, scores.shape[1])):
-        scores = np.maximum(scores, np.log10(SERVED)) if chosen else scores
-        least = np.maximum(least, np.log10(SERVED)) if chosen else least
         lowered = np.fmin(least[:, None], scores)
         means = lowered.mean(axis=0)
         means[chosen] = np.inf

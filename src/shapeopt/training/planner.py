@@ -20,7 +20,7 @@ LEAST_GAIN = 0.01  # of the mean of log calls
 USUAL = 0.75  # share of left-out instances that are solved before late tactics come, with two calls to spare;
 LONGEST_WAIT = 0.25  # but not later than after this share of the budget
 SHARES = (1e-1, 1e-2, 1e-3)
-OPENINGS = (2, 3, 6, 12)  # places, beside one
+OPENINGS = (2, 3)  # places, beside one
 OPTIONAL = ("separable sum", "turned axes", "sample", "noise check", "explore", "pair model")
 
 

@@ -169,7 +169,7 @@ class _Training:
         budget = self.budget
         first = self._runs("untrained", "universal", self.numbers, self.effort * budget)
         facts = self._facts(first, np.array([run.x for run in first]))
-        facts = agreed(facts, self._descend, self._values)
+        facts = agreed(facts, self._descend)
         facts = replace(self._facts(first, facts.x), best=facts.best)
         settings = choose(self.jobs, facts, first, budget, f"{self.label}/choose")
         policy = learn(facts, **settings)
@@ -196,7 +196,7 @@ class _Training:
         return Facts(
             x=x,
             scale=np.median([problem.upper - problem.lower for problem in problems], axis=0),
-            values=self._values(candidates),
+            values=np.array([values_at(one, candidates) for one in made]),
             best=np.array([run.fun for run in first]),
             start=np.array([run.start for run in first]),
             hessians=[hessian_at(one, place) for one, place in zip(made, x, strict=True)],
@@ -218,9 +218,6 @@ class _Training:
         if len(usual) < FEWEST_SHARES:
             return np.inf
         return SLACK * float(np.quantile(usual, 0.9))
-
-    def _values(self, places: np.ndarray) -> np.ndarray:
-        return np.array([values_at(self.jobs.instance(number), places) for number in self.numbers])
 
     def _descend(self, word: str, numbers: Sequence[int], places: Sequence[np.ndarray]) -> list[Run]:
         """Short runs of instances from places."""

@@ -41,7 +41,7 @@ Found = dict[str, Any]
 class Size:
     """How many instances are trained on and held out, and the seeds of trainings."""
 
-    instances: int = 40
+    instances: int = 30
     held_out: int = 30
     held_out_wrong: int = 100
     seeds: tuple[int, ...] = (3, 4, 5)
