@@ -1,4 +1,4 @@
-"""Writes docs/what_learning_does.md from records of the protocols `learning` and `learning-box` and of multi-wells.
+"""Writes docs/what_learning_does.md from records of the protocols `paper-learning` and `paper-learning-box` and of multi-wells.
 
 python docs/make_learning.py [FOLDER OF DOCS]
 
@@ -32,7 +32,7 @@ Every table here is made by `python docs/make_learning.py` from records; how to 
 
 ```
 python benchmarks/train_paper.py runs && python benchmarks/ship.py runs/*
-shapeopt bench run learning --out benchmarks/records/paper_learning         # learning-box: likewise
+shapeopt bench run paper-learning --out benchmarks/records/paper_learning         # paper-learning-box: likewise
 python docs/make_learning.py
 ```
 
@@ -94,7 +94,9 @@ def memory_record() -> dict[str, Any]:
 
 
 def page(found: Sequence[Digest], memory: dict[str, Any]) -> str:
-    tables = {name: to_markdown(TABLES[name].build(found, 0)) for name in ("training", "learning", "learning-box")}
+    tables = {
+        name: to_markdown(TABLES[name].build(found, 0)) for name in ("training", "paper-learning", "paper-learning-box")
+    }
     return "\n".join(
         [
             INTRODUCTION,
@@ -103,8 +105,8 @@ def page(found: Sequence[Digest], memory: dict[str, Any]) -> str:
             memory_table(memory["rows"]),
             FINDINGS,
             PARTS,
-            tables["learning"],
-            tables["learning-box"],
+            tables["paper-learning"],
+            tables["paper-learning-box"],
             *more(found),
         ]
     )

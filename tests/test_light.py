@@ -27,7 +27,8 @@ LIGHT = {
     "start turned_axes",
     "planner": "order",
     "family": "policy regression",
-    "training": "instance jobs journals learn planner run table train",
+    "training": "agree instance jobs journals learn planner run table train",
+    "training.learning": "families measure table",
     "engines": "host",
     "oracles": "batched checks finite_differences flat host journal probes",
     "adapters": "ase command constraints flight hopping lagrangian lmfit minibatches nevergrad optuna scipy "
@@ -36,7 +37,7 @@ LIGHT = {
     "plots": "energy style",
     "terminal": "environment errors interrupt progress record",
     "paper.commands": "figures policy theory train train_progress",
-    "cli": "bench bench_tables completion demo listing minimize objective report summary train",
+    "cli": "bench bench_learning bench_tables completion demo listing minimize objective report summary train",
 }
 NEEDED = {"energy": "matplotlib", "style": "matplotlib"}
 NEEDED |= {name: name for name in ("ase", "lmfit", "nevergrad", "optuna", "sklearn", "torch")}

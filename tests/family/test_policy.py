@@ -11,6 +11,7 @@ from shapeopt.core.problem import read_problem
 from shapeopt.family import FamilyPolicy, load_family
 from shapeopt.family.policy import is_family_file
 from shapeopt.family.regression import fit_regression
+from shapeopt.optimizer import Policy
 from shapeopt.tactics import Recall, Refine
 
 RNG = np.random.default_rng(0)
@@ -44,6 +45,13 @@ def test_a_policy_comes_back_as_it_was_saved(tmp_path):
     assert all(np.array_equal(again.arrays[name], array) for name, array in policy.arrays.items())
     box = problem((-2, 2))
     assert again.given([0.1, 0.2]).policy_for(box) == policy.given([0.1, 0.2]).policy_for(box)
+
+
+def test_a_policy_that_does_not_pay_is_the_untrained_one_also_from_disk(tmp_path):
+    made(pays=False).save(tmp_path / "p")
+    again = load_family(tmp_path / "p")
+    assert not again.pays and again.policy_for(problem((-2, 2))) == Policy()
+    assert made().policy_for(problem((-2, 2))) != Policy()
 
 
 @pytest.mark.parametrize("damage", ["weights", "card", "kind", "missing", "setting"])

@@ -109,7 +109,7 @@ def test_cells_of_one_name_in_two_protocols_are_one_cell():
 def test_every_default_method_resolves(name):
     methods = PROTOCOLS[name].methods
     assert len(set(methods)) == len(methods)
-    assert methods[0] == ("paper" if name.startswith(("ablation", "learning")) else "universal")
+    assert methods[0] == ("paper" if name.startswith(("ablation", "paper-learning")) else "universal")
     missing = [method for method in methods if method in PEERS and not available(PEERS[method].package)]
     assert [find_method(method).name for method in methods if method not in missing] == [
         method for method in methods if method not in missing

@@ -44,4 +44,26 @@ class Told:
         return Instance(Cup(place), [(-5, 5)] * D, jac=True, descriptor=np.tanh(place / 5.0))
 
 
+class Twins:
+    """Two equivalent minima, (a, b) and (b, a), whose numbers a < b the descriptor tells with some error."""
+
+    def sample(self, seed):
+        rng = np.random.default_rng(seed)
+        low, high = rng.uniform(-4.0, -1.0), rng.uniform(1.0, 4.0)
+
+        def fun(x):
+            total, product = x.sum() - low - high, x @ x - low**2 - high**2
+            return float(total**2 + 0.1 * product**2), 2.0 * total + 0.4 * product * x
+
+        return Instance(fun, [(-5, 5)] * 2, jac=True, descriptor=np.array([low, high]) + 0.05 * rng.normal(size=2))
+
+
+class Round:
+    """Round bowls anywhere, which have nothing to learn but what the untrained policy does by itself."""
+
+    def sample(self, seed):
+        place = np.random.default_rng([seed, 5]).uniform(-4.5, 4.5, D)
+        return Instance(lambda x: (float((x - place) @ (x - place)), 2.0 * (x - place)), [(-5, 5)] * D, jac=True)
+
+
 SHOWN = Cup(np.array([1.0, -2.0, 0.5]))

@@ -12,6 +12,7 @@ import tyro
 from ..core.extras import require
 from ..terminal.environment import keep_compiled_code
 from ..terminal.errors import UsageError, did_you_mean
+from .bench_learning import LEARNING, LearningCommand
 from .bench_suites import Half, Scoreboard, Show, SuiteCommand, all_suites, workers_or_all
 from .bench_tables import Compare, Plot, Table
 
@@ -21,7 +22,7 @@ class Run:
     """Run methods on every cell of a protocol or every problem of a suite, resumed where it stopped."""
 
     protocol: tyro.conf.Positional[str]
-    """A protocol's or a suite's name (see `shapeopt list`), or package.module:PROTOCOL."""
+    """A protocol's or a suite's name (see `shapeopt list`), package.module:PROTOCOL, or learning, which trains."""
     out: Path
     """Folder of the records."""
     methods: tuple[str, ...] = ()
@@ -46,6 +47,8 @@ class Run:
             raise UsageError(f"`workers` must not be negative; got {self.workers}")
         if self.protocol in all_suites():
             return self._suite()
+        if self.protocol == LEARNING:
+            return LearningCommand(self.out, self.cells, self.quick, self.json).run()
         require("jax", "shapeopt bench")
         keep_compiled_code()
         from ..bench.records import RecordError
@@ -115,8 +118,8 @@ class Run:
 
         known = all_protocols()
         if self.protocol not in known and ":" not in self.protocol:
-            hint = did_you_mean(self.protocol, [*known, *all_suites()])
-            there = ", ".join([*known, *all_suites()])
+            names = [*known, *all_suites(), LEARNING]
+            hint, there = did_you_mean(self.protocol, names), ", ".join(names)
             raise UsageError(f"`protocol` must be one of {there}; got {self.protocol!r}{hint}")
         found = known.get(self.protocol) or load_attribute(self.protocol, "protocol")
         if not isinstance(found, Protocol):

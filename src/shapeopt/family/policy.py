@@ -40,6 +40,7 @@ class FamilyPolicy:
         late: names of tactics that did not pay, and wait while the memory is believed, for `until` calls at the most.
         later: whether places are read after basins, too, not only in the opening.
         calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
+        pays: whether training saw it need fewer calls than the untrained policy; if not, that one is used.
         descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.
     """
 
@@ -55,6 +56,7 @@ class FamilyPolicy:
     until: float = 15.0
     calm: float = float("inf")
     later: bool = False
+    pays: bool = True
     descriptor: Any = None
     card: Mapping[str, Any] = field(default_factory=dict)
 
@@ -75,6 +77,8 @@ class FamilyPolicy:
             raise ValueError(f"`policy` is of a family with {d} coordinates; the problem has {problem.x0.size}.")
         if not (np.isfinite(problem.lower) & np.isfinite(problem.upper)).all():
             raise ValueError("`policy` is a family's, which needs `bounds` on both sides of every coordinate.")
+        if not self.pays:
+            return Policy()
         box = Box.around(problem.lower.astype(float), problem.upper.astype(float))
         descriptor = getattr(fun, "descriptor", None) if self.descriptor is None else self.descriptor
         places, reach, width, centres = self.places, self.reach, self.width, len(self.places)
@@ -120,6 +124,7 @@ class FamilyPolicy:
             "late": list(self.late),
             "until": self.until,
             "later": self.later,
+            "pays": self.pays,
         }
         settings |= {"calm": self.calm if np.isfinite(self.calm) else None}
         write_arrays(path, self.kind, settings, self.arrays, self.card)
@@ -175,7 +180,7 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
     regression = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith("regression.")}
     if regression:
         n, p = regression["inputs"].shape
-        wanted = {"inputs": (n, p), "alpha": (n, d), "mean": (d,), "centre": (p,), "spread": (p,), "kernel": (2,)}
+        wanted = {"inputs": (n, p), "alpha": (n, d), "mean": (d,), "centre": (p,), "spread": (p,), "kernel": (3,)}
         sizes |= {f"regression.{name}": size for name, size in wanted.items()}
     for name, array in arrays.items():
         if array.shape != sizes[name] or array.dtype != np.float64 or not np.isfinite(array).all():
@@ -195,6 +200,7 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
         float(settings["until"]),
         float("inf") if settings.get("calm") is None else float(settings["calm"]),
         bool(settings["later"]),
+        bool(settings.get("pays", True)),
         card=card["about"],
     )
 

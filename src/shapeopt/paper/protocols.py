@@ -122,13 +122,13 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
             Protocol("settings", "the paper's S1 to S6 on Ackley", tuple(_settings()), PAPER_METHODS),
             Protocol("oracles", "the paper's oracle ablation on Ackley", tuple(_oracles()), PAPER_METHODS),
             Protocol(
-                "learning",
+                "paper-learning",
                 "trained policies with parts of what they learned taken away",
                 (*_paper(), *_paper_science(), next(_multiwell())),
                 LEARNING_METHODS,
             ),
             Protocol(
-                "learning-box",
+                "paper-learning-box",
                 "the same on optima and starts anywhere in the box, on which none of them was trained",
                 tuple(_elsewhere()),
                 LEARNING_METHODS,

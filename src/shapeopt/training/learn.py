@@ -80,7 +80,7 @@ def learn(facts: Facts, **settings: Any) -> FamilyPolicy:
     width = _kernel_width(facts)
     regression, given = None, None
     if facts.descriptors is not None:
-        regression, predicted = fit_regression(facts.descriptors, facts.x)
+        regression, predicted = fit_regression(facts.descriptors, facts.x, facts.scale)
         given = np.sqrt(np.median((facts.x - predicted) ** 2, axis=0)) / 0.67
     return FamilyPolicy(
         **{

@@ -1,36 +1,45 @@
 """Choose the planner's settings of a family: how many places open a run, which learned parts pay, which tactics wait.
 
 One change at a time is tried on instances that were left out of what was learned (four folds), and kept if the mean of
-log calls to gaps of 1e-1, 1e-2 and 1e-3 of the start's falls by at least .01.
+log calls to gaps of 1e-1, 1e-2 and 1e-3 of the start's falls by at least .01. If after all changes it is not lower than
+the untrained policy's on the same instances, by as much and by a standard error, training has brought nothing, and the
+policy says so.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .jobs import Job, Jobs
 from .learn import Facts, learn
+from .run import Run
 
 FOLDS = 4
 LEAST_GAIN = 0.01  # of the mean of log calls
 USUAL = 0.75  # share of left-out instances that are solved before late tactics come, with two calls to spare;
 LONGEST_WAIT = 0.25  # but not later than after this share of the budget
 SHARES = (1e-1, 1e-2, 1e-3)
+OPENINGS = (2, 3)  # places, beside one
 OPTIONAL = ("separable sum", "turned axes", "sample", "noise check", "explore", "pair model")
 
 
-def choose(jobs: Jobs, facts: Facts, seen: Iterable[str], budget: int, label: str) -> dict[str, Any]:
-    """The settings for `learn`; `seen` are the tactics that had a stage in untrained runs."""
+def choose(jobs: Jobs, facts: Facts, untrained: Sequence[Run], budget: int, label: str) -> dict[str, Any]:
+    """The settings for `learn`; `untrained` are the runs of the untrained policy, of at least so many calls."""
+    seen = {name for run in untrained for name in run.tactics}
     described = facts.descriptors is not None  # then later places are near the predicted one
     chosen: dict[str, Any] = {"opening": 1, "later": described}
-    best, calls = _score(jobs, facts, chosen, budget, label)
-    for change in _changes(facts, set(seen)):
+    runs = _left_out(jobs, facts, chosen, budget, label)
+    for change in _changes(facts, seen):
         trial = _with(chosen, change)
-        score, taken = _score(jobs, facts, trial, budget, label)
-        if score < best - LEAST_GAIN:
-            chosen, best, calls = trial, score, taken
-    return chosen | {"until": min(LONGEST_WAIT * budget, 2.0 + float(np.quantile(calls, USUAL)))}
+        tried = _left_out(jobs, facts, trial, budget, label)
+        if np.mean(_scores(facts.best, tried, budget) - _scores(facts.best, runs, budget)) < -LEAST_GAIN:
+            chosen, runs = trial, tried
+    lowest = np.minimum(facts.best, [run.fun for run in runs])
+    gains = _scores(lowest, untrained, budget) - _scores(lowest, runs, budget)
+    pays = bool(np.mean(gains) > max(LEAST_GAIN, np.std(gains) / len(gains) ** 0.5))
+    calls = [_calls(low, run, budget)[-1] for low, run in zip(facts.best, runs, strict=True)]
+    return chosen | {"until": min(LONGEST_WAIT * budget, 2.0 + float(np.quantile(calls, USUAL))), "pays": pays}
 
 
 def _with(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
@@ -44,8 +53,8 @@ def _changes(facts: Facts, seen: set[str]) -> Iterator[dict[str, Any]]:
         yield {"regression": None}
     if any(B is not None for B in facts.hessians):
         yield {"shape": None}
-    yield {"opening": 2}
-    yield {"opening": 3}
+    for opening in OPENINGS:
+        yield {"opening": opening}
     yield {"later": facts.descriptors is None}
     yield {"prior": None}
     for name in OPTIONAL:
@@ -53,9 +62,8 @@ def _changes(facts: Facts, seen: set[str]) -> Iterator[dict[str, Any]]:
             yield {"late": (name,)}
 
 
-def _score(jobs: Jobs, facts: Facts, settings: dict[str, Any], budget: int, label: str) -> tuple[float, list[int]]:
-    """Mean of log calls on left-out instances, calls beyond the budget counting as twice the budget; and the calls to
-    the last target."""
+def _left_out(jobs: Jobs, facts: Facts, settings: dict[str, Any], budget: int, label: str) -> list[Run]:
+    """A run on each instance with what was learned from the other folds."""
     made: list[Job] = []
     n = len(facts.x)
     folds = min(FOLDS, n // 2)
@@ -65,10 +73,17 @@ def _score(jobs: Jobs, facts: Facts, settings: dict[str, Any], budget: int, labe
         word = "/".join(f"{name}={value}" for name, value in sorted(settings.items()))
         left = [int(i) for i in np.flatnonzero(np.arange(n) % folds == fold)]
         made += [Job(f"{label}/{word}/{i}", i, policy, budget) for i in left]
-    scores, last = [], []
-    for job, run in zip(made, jobs.run("choosing", made), strict=True):
-        low = min(facts.best[job.number], run.fun)
-        calls = [run.calls_to(low + share * (run.start - low), budget) for share in SHARES]
-        last.append(calls[-1])
-        scores.append(np.mean(np.log(np.where(np.array(calls) > budget, 2 * budget, calls))))
-    return float(np.mean(scores)), last
+    found = {job.number: run for job, run in zip(made, jobs.run("choosing", made), strict=True)}
+    return [found[i] for i in range(n)]
+
+
+def _scores(lowest: np.ndarray, runs: Sequence[Run], budget: int) -> np.ndarray:
+    """Mean of log calls of each run, calls beyond the budget counting as twice the budget."""
+    calls = np.array([_calls(low, run, budget) for low, run in zip(lowest, runs, strict=True)])
+    return np.log(np.where(calls > budget, 2 * budget, calls)).mean(axis=1)
+
+
+def _calls(low: float, run: Run, budget: int) -> list[int]:
+    """To each target, above the lowest value known."""
+    low = min(low, run.fun)
+    return [run.calls_to(low + share * (run.start - low), budget) for share in SHARES]

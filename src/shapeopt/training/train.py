@@ -1,19 +1,19 @@
 """Train a policy for a family.
 
     1  the untrained optimizer runs on every training instance, with `effort` times the budget
-    2  each instance is descended again from its neighbour's best place (by descriptor, along a minimum spanning tree;
-       without descriptors from the place that suits the others best), and what is found there takes the place of its
-       own where it is as good, so that of several equivalent minima the same one is remembered everywhere
+    2  each instance is descended again from where the others say that its best basin is (agree.py), so that of several
+       equivalent minima the same one is remembered everywhere
     3  places, metric, regression and prior are learned (learn.py)
     4  the planner's settings (places in the opening; which of the learned parts; tactics that do not pay) are chosen on
-       instances left out of what was learned, four folds, one change at a time
+       instances left out of what was learned, four folds, one change at a time; if the untrained policy is as good
+       there, it is kept
     5  untrained and trained policy run on held-out instances
 
 What is learned comes from the optimizer's own runs; no known minimum is asked for.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ import numpy as np
 from ..core.fingerprint import describe, versions
 from ..family import FamilyPolicy
 from ..family.regression import fit_regression
+from .agree import agreed
 from .instance import Source, class_source, is_folder, list_source
 from .jobs import Job, Jobs, Progress
 from .learn import Facts, learn
@@ -32,7 +33,7 @@ from .table import Row, area, as_plain, calls_to, compare, floors, lines
 
 FEWEST_SHARES = 5  # of forces, without which any is believed
 SLACK = 1.3
-AS_GOOD = 1e-3  # share of the start's gap within which another minimum takes the place of the lowest
+NOTHING = "training brought nothing on problems left out of it: the policy is the untrained one; more effort may help"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,8 @@ class Trained:
         save(draw_calls(*self.calls(share), self.budget, share), Path(path))
 
     def __str__(self) -> str:
-        return "\n".join(lines(self.rows, len(self.before))) if self.rows else "no problems were held out"
+        said = lines(self.rows, len(self.before)) if self.rows else ["no problems were held out"]
+        return "\n".join(said if self.policy.pays else [*said, NOTHING])
 
 
 def train_family(
@@ -166,12 +168,10 @@ class _Training:
     def train(self) -> tuple[FamilyPolicy, list[Run], list[Run]]:
         budget = self.budget
         first = self._runs("untrained", "universal", self.numbers, self.effort * budget)
-        facts = self._facts(first, np.array([run.x for run in first]), first)
-        again = self._again(facts)
-        x, best = _consistent(facts, again)
-        facts = replace(self._facts(first, x, again), best=np.minimum(facts.best, best))
-        seen = {name for run in first for name in run.tactics}
-        settings = choose(self.jobs, facts, seen, budget, f"{self.label}/choose")
+        facts = self._facts(first, np.array([run.x for run in first]))
+        facts = agreed(facts, self._descend)
+        facts = replace(self._facts(first, facts.x), best=facts.best)
+        settings = choose(self.jobs, facts, first, budget, f"{self.label}/choose")
         policy = learn(facts, **settings)
         policy = replace(policy, calm=self._calm(facts, policy))
         held = [self.source.training + i for i in range(self.source.held_out)]
@@ -185,7 +185,7 @@ class _Training:
         jobs = [Job(f"{self.label}/{what}/{named}{word}/{n}/{budget}", n, policy, budget) for n in numbers]
         return self.jobs.run(what, jobs)
 
-    def _facts(self, first: list[Run], x: np.ndarray, again: list[Run]) -> Facts:
+    def _facts(self, first: list[Run], x: np.ndarray) -> Facts:
         made = [self.jobs.instance(number) for number in self.numbers]
         problems = [one.problem(number) for one, number in zip(made, self.numbers, strict=True)]
         if len({problem.x0.size for problem in problems}) > 1:
@@ -209,7 +209,7 @@ class _Training:
         judged by a place that it had no part in."""
         places = np.repeat(policy.places[:1], len(facts.x), axis=0)
         if policy.regression is not None and facts.descriptors is not None:
-            places = fit_regression(facts.descriptors, facts.x)[1]
+            places = fit_regression(facts.descriptors, facts.x, facts.scale)[1]
         shares = []
         for number, place in zip(self.numbers, places, strict=True):
             if not np.array_equal(place, facts.x[number]):
@@ -219,54 +219,14 @@ class _Training:
             return np.inf
         return SLACK * float(np.quantile(usual, 0.9))
 
-    def _again(self, facts: Facts) -> list[Run]:
-        """Runs from the neighbours' places; a child's comes after its parent's."""
-        x, found = facts.x.copy(), {}
-        reach = 40 + 4 * x.shape[1]
-        for child, parent in _tree(facts):
-            key = f"{self.label}/again/{child}/{parent}"
-            place = np.clip(x[parent], *self._sides(child))
-            (run,) = self.jobs.run("again", [Job(key, child, "universal", min(reach, self.budget), place)])
-            if run.fun <= facts.best[child] + AS_GOOD * (facts.start[child] - facts.best[child]):
-                x[child] = run.x
-            found[child] = run
-        root = next(iter(set(range(len(x))) - found.keys()))
-        found[root] = replace(self.jobs.store.runs[self._first_key(root)])
-        return [found[i] for i in range(len(x))]
-
-    def _first_key(self, number: int) -> str:
-        return f"{self.label}/untrained/universal/{number}/{self.effort * self.budget}"
+    def _descend(self, word: str, numbers: Sequence[int], places: Sequence[np.ndarray]) -> list[Run]:
+        """Short runs of instances from places."""
+        jobs = []
+        for number, place in zip(numbers, places, strict=True):
+            short, inside = min(40 + 4 * place.size, self.budget), np.clip(place, *self._sides(number))
+            jobs.append(Job(f"{self.label}/{word}/{number}", number, "universal", short, inside))
+        return self.jobs.run(word.partition("/")[0], jobs)
 
     def _sides(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         problem = self.jobs.instance(number).problem(number)
         return problem.lower, problem.upper
-
-
-def _consistent(facts: Facts, again: list[Run]) -> tuple[np.ndarray, np.ndarray]:
-    """Places with which as good a value was found again from a neighbour's, else those of the first round; and the
-    lowest values."""
-    values = np.array([run.fun for run in again])
-    good = values <= facts.best + AS_GOOD * (facts.start - facts.best)
-    return np.where(good[:, None], np.array([run.x for run in again]), facts.x), values
-
-
-def _tree(facts: Facts) -> list[tuple[int, int]]:
-    """(child, parent) pairs, parents first: a minimum spanning tree of descriptors; without them a star around the
-    instance whose place suits the others best."""
-    n = len(facts.x)
-    assert facts.values is not None
-    span = np.maximum(facts.start - facts.best, 1e-300)
-    shares = np.clip((facts.values[:, :n] - facts.best[:, None]) / span[:, None], 1e-7, 1.0)
-    root = int(np.argmin(np.nan_to_num(np.log(shares), nan=0.0).mean(axis=0)))
-    if facts.descriptors is None:
-        return [(i, root) for i in range(n) if i != root]
-    U = facts.descriptors / np.where(facts.descriptors.std(axis=0) > 0, facts.descriptors.std(axis=0), 1.0)
-    gaps = ((U[:, None, :] - U[None, :, :]) ** 2).sum(axis=-1)
-    inside, pairs = [root], []
-    while len(inside) < n:
-        outside = [i for i in range(n) if i not in inside]
-        block = gaps[np.ix_(outside, inside)]
-        row, column = np.unravel_index(int(np.argmin(block)), block.shape)
-        pairs.append((outside[row], inside[column]))
-        inside.append(outside[row])
-    return pairs

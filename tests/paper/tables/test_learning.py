@@ -11,11 +11,11 @@ from shapeopt.paper.tables.training import training_table
 
 TASKS = 16
 WAVE = np.linspace(0, 1, TASKS)
-CELLS = [cell.name for cell in PROTOCOLS["learning"].cells]
+CELLS = [cell.name for cell in PROTOCOLS["paper-learning"].cells]
 
 
-def made(method, place, gaps, protocol="learning"):
-    cell = next(cell for cell in PROTOCOLS["learning"].cells if cell.name == place)
+def made(method, place, gaps, protocol="paper-learning"):
+    cell = next(cell for cell in PROTOCOLS["paper-learning"].cells if cell.name == place)
     values = {name: np.full(TASKS, np.nan) for name in METRICS} | {"lowest_gap": gaps, "hit_final": 0.5 + 0 * gaps}
     return Digest(protocol, cell.describe(), method, 0, values, 0.0, 0.0, 0.0, {})
 
@@ -56,10 +56,10 @@ def test_cells_in_which_training_does_not_beat_its_initialisation_are_named():
 def test_the_protocol_has_the_eighteen_cells_and_the_wells_and_names_what_is_not_there():
     assert len(CELLS) == 19 and len(set(CELLS)) == 19
     assert {"paper_initialised", "paper_zero_networks", "paper_blind", "tuned_seed_2"} <= set(LEARNING_METHODS)
-    elsewhere = {cell.family.law.value for cell in PROTOCOLS["learning-box"].cells}
-    assert elsewhere == {"box"} and len(PROTOCOLS["learning-box"].cells) == 12
+    elsewhere = {cell.family.law.value for cell in PROTOCOLS["paper-learning-box"].cells}
+    assert elsewhere == {"box"} and len(PROTOCOLS["paper-learning-box"].cells) == 12
     (missing,) = learning_table([]).notes
-    assert missing.startswith("Records missing: paper (every cell)") and "learning" in TABLES
+    assert missing.startswith("Records missing: paper (every cell)") and "paper-learning" in TABLES
 
 
 def test_the_summary_has_a_row_a_cell_and_names_where_training_does_not_beat_what_it_began_with():

@@ -61,12 +61,12 @@ def learning_table(found: Sequence[Digest], seed: int = 0) -> Table:
 
     Departs from the paper: it compares a trained policy with ablations alone, never with its own initialisation.
     """
-    return _table(found, "learning", "What learning does on the paper's rows", seed)
+    return _table(found, "paper-learning", "What learning does on the paper's rows", seed)
 
 
 def learning_box_table(found: Sequence[Digest], seed: int = 0) -> Table:
     """The same policies where optima and starts lie anywhere in the box (none in the paper)."""
-    return _table(found, "learning-box", "What is left of it under another start law", seed)
+    return _table(found, "paper-learning-box", "What is left of it under another start law", seed)
 
 
 def _table(found: Sequence[Digest], protocol: str, title: str, seed: int) -> Table:

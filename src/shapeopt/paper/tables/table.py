@@ -47,12 +47,16 @@ TABLES: Mapping[str, Named] = MappingProxyType(
         "oracles": Named("three oracles, every method", ("oracles",), oracle_table),
         "oracles-compact": Named("three oracles in short", ("oracles",), oracle_compact_table),
         "training": Named(
-            "what training reached, a row a cell", ("learning", "multiwell", "paper", "paper-science"), training_table
+            "what training reached, a row a cell",
+            ("paper-learning", "multiwell", "paper", "paper-science"),
+            training_table,
         ),
-        "learning": Named(
-            "what learning does, cell by cell", ("learning", "multiwell", "paper", "paper-science"), learning_table
+        "paper-learning": Named(
+            "what learning does, cell by cell",
+            ("paper-learning", "multiwell", "paper", "paper-science"),
+            learning_table,
         ),
-        "learning-box": Named("the same under another start law", ("learning-box",), learning_box_table),
+        "paper-learning-box": Named("the same under another start law", ("paper-learning-box",), learning_box_table),
         "controller": Named("without the controller", ("ablation-controller",), controller_table),
         "memory": Named("without memory", ("ablation-memory",), memory_table),
         "horizon": Named("with a shorter event horizon", ("ablation-horizon",), horizon_table),

@@ -41,7 +41,7 @@ def training_table(found: Sequence[Digest], seed: int = 0) -> Table:
 
     Departs from the paper: it shows no initialisation, no networks of zeros and no second training seed.
     """
-    cells, places = by_cell(of_protocol(found, "learning")), PROTOCOLS["learning"].cells
+    cells, places = by_cell(of_protocol(found, "paper-learning")), PROTOCOLS["paper-learning"].cells
     best = {place: _best(methods) for place, methods in cells.items() if _best(methods)}
     verdicts = _compared(cells, best, "_zero_networks", seed)
     begun = _compared(cells, best, "_initialised", seed)

@@ -2,7 +2,7 @@
 
 | family | d | reads | descriptor | instances differ in |
 |---|---|---|---|---|
-| gp | 5 | gradients | | data set, three of its features, 40 of its rows; held-out ones come from other data sets |
+| gp | 5 | gradients | | data set, three of its features, 40 of its rows; held-out ones are made by other generators |
 | torsions | 5 | values | | molecule: a chain of four carbons with other ends and one substituent |
 | spectra | 8 | gradients | | two peaks on a decaying ground, as NIST's Gauss1 to 3; truth and noise |
 | waves | 6 | gradients | peaks of the spectrum | truth and noise of two damped waves |
@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from shapeopt.bench.suites.gp import DATA, _ard, _Likelihood
-from shapeopt.bench.suites.molecules import Molecule, make_torsions
-from shapeopt.training import Instance
+from ...bench.suites.gp import DATA, _ard, _Likelihood
+from ...bench.suites.molecules import Molecule, make_torsions
+from ..instance import Instance
 
 BOX = 5.0
 
@@ -36,14 +36,15 @@ def _cube(d: int) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True)
 class GaussianProcesses:
-    """Likelihoods of an ARD kernel over data sets; the sets of either half of the suite `gp`."""
+    """Likelihoods of an ARD kernel over data sets: those of a half of the suite `gp`, or made for an instance."""
 
     sets: tuple[str, ...] = ("friedman1", "iris", "wine", "friedman3", "s_curve", "sparse")
     budget: int = 60
 
     def sample(self, seed: int) -> Instance:
         rng = np.random.default_rng(seed)
-        x, y = _data(self.sets[rng.integers(len(self.sets))])
+        name = self.sets[rng.integers(len(self.sets))]
+        x, y = MADE[name](rng.integers(2**31)) if name in MADE else _data(name)
         rows = rng.permutation(len(y))[:40]
         x, y = x[rows][:, rng.permutation(x.shape[1])[:3]], y[rows]
         x = (x - x.mean(axis=0)) / np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
@@ -57,7 +58,21 @@ class GaussianProcesses:
         return Instance(fun, bounds, jac=True, x0=x0)
 
 
-OTHER_SETS = GaussianProcesses(("diabetes", "friedman2", "cancer", "linnerud", "swiss_roll"))
+def _sklearn(maker: str, seed: int, **settings: Any) -> tuple[np.ndarray, np.ndarray]:
+    import sklearn.datasets
+
+    x, y = getattr(sklearn.datasets, f"make_{maker}")(random_state=int(seed) % 2**31, **settings)
+    return x, y.astype(float)
+
+
+MADE: dict[str, Any] = {  # generators of scikit-learn that are not those of the sets above, with other data each time
+    "friedman2, made": lambda seed: _sklearn("friedman2", seed, n_samples=80, noise=1.0),
+    "swiss_roll, made": lambda seed: _sklearn("swiss_roll", seed, n_samples=80, noise=0.2),
+    "regression": lambda seed: _sklearn("regression", seed, n_samples=80, n_features=4, n_informative=3, noise=10.0),
+    "hastie": lambda seed: _sklearn("hastie_10_2", seed, n_samples=80),
+    "quantiles": lambda seed: _sklearn("gaussian_quantiles", seed, n_samples=80, n_features=3, n_classes=4),
+}
+OTHER_SETS = GaussianProcesses(tuple(MADE))
 
 
 @functools.cache
@@ -332,5 +347,7 @@ WRONG: dict[str, Any] = {  # where policies of other families are run, too
     "field 5": Field(5),
     "wells 5": Wells(5),
 }
+CORNER = Ripples(region=(4.2, -4.2, 4.2, 4.2, -4.2))
+NEEDS = {"gp": "sklearn", "torsions": "rdkit"}  # packages of the extra `suites`
 REAL = ("gp", "torsions", "spectra", "waves")
 DESCRIBED = ("waves", "arm", "located")
