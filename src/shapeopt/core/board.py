@@ -133,6 +133,15 @@ class Evidence(NamedTuple):
     value_noise: Any = UNKNOWN  # negative: no news
 
 
+class Estimate(NamedTuple):
+    """The best point by estimated mean, in internal coordinates, and its value as it was read."""
+
+    q: Any
+    f: Any
+    mean: Any
+    error: Any  # standard error of the mean
+
+
 def searched(ops: Any, board: Board) -> tuple[Any, Any]:
     """The finite box in which moves are made."""
     xp = ops.xp
