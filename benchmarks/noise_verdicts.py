@@ -2,6 +2,7 @@
 
     python benchmarks/noise_verdicts.py                 # some minutes on one core; prints a line a sort of run
     python benchmarks/noise_verdicts.py --seeds 2 --budget 100
+    python benchmarks/noise_verdicts.py --record        # also writes benchmarks/records/noise_verdicts.json
 
 Noiseless runs: smooth, rippled, kinked (absolute values, maxima, hinges, L1 fits) and rounded functions, with gradients
 (those of the function before rounding) and by values. Noisy runs: the smooth and kinked ones with gradient noise of .2,
@@ -11,9 +12,11 @@ or less than 95 % of the noisy ones.
 """
 
 import argparse
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +27,7 @@ DIMENSIONS = (2, 5, 10)
 GRADIENT_NOISE = (0.2, 0.5, 1.0)
 VALUE_NOISE = (1e-3, 1e-2, 1e-1)
 FOUND = 0.95  # share of noisy runs
+RECORD = Path(__file__).parent / "records" / "noise_verdicts.json"
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
@@ -158,15 +162,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=12, help="of each function; 12 make 1,008 noiseless runs")
     parser.add_argument("--budget", type=int, default=100, help="calls with gradients; d / 2 times as many by values")
+    parser.add_argument("--record", action="store_true", help="write the counts beside the other records")
     arguments = parser.parse_args()
-    totals = []
+    totals, rows = [], {}
     for cases in (noiseless(arguments.seeds), noisy(arguments.seeds)):
         runs, verdicts = count(cases, arguments.budget)
         for sort in runs:
+            rows[sort] = {"verdicts": verdicts[sort], "runs": runs[sort]}
             print(f"{sort:34} {verdicts[sort]:5d} of {runs[sort]}", flush=True)
         totals.append((verdicts.total(), runs.total()))
     (false, exact), (found, with_noise) = totals
     print(f"noiseless: {false} verdicts in {exact} runs; noisy: {found / with_noise:.1%} of {with_noise} found")
+    if arguments.record:
+        made = {"seeds": arguments.seeds, "budget": arguments.budget, "sorts": rows}
+        RECORD.write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
     return int(false > 0 or found < FOUND * with_noise)
 
 

@@ -125,6 +125,8 @@ def minimize(
           point: 0 where they are exact, None where no basin was finished or gradients were read.
         - noise: the standard deviation of a coordinate of the gradient, or of the value where there are no gradients,
           as readings at one point tell: 0 where they agreed, None where no point was read twice.
+        - mean, standard_error: where values alone are read and noisy, x is the best point by estimated mean; `fun` is
+          the value that was read there. Else None, and x is the lowest reading.
 
     Raises:
         ValueError: if an argument is wrong; the message names it. Exceptions of `fun` pass as they are.

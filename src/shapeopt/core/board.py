@@ -135,6 +135,15 @@ class Evidence(NamedTuple):
     metric: Any = None  # inverse Hessian there; None: no news
 
 
+class Estimate(NamedTuple):
+    """The best point by estimated mean, in internal coordinates, and its value as it was read."""
+
+    q: Any
+    f: Any
+    mean: Any
+    error: Any  # standard error of the mean
+
+
 def searched(ops: Any, board: Board) -> tuple[Any, Any]:
     """The finite box in which moves are made."""
     xp = ops.xp

@@ -111,12 +111,15 @@ def make_result(
     value_precision: float | None = None,
     confidence: float | None = None,
     noise: float | None = None,
+    mean: float | None = None,
+    standard_error: float | None = None,
 ) -> Result:
     """The result; `log` has the run's events, `restore` gives a flat point the user's structure. `points` are flat, a
     row a reading. `tactics` are the names of the policy's, and `last` the indices of the last stage's and its phase.
     `value_precision` is the unit of the last digit of values; None where nobody looked. `confidence` is
     the probability that no better basin is unseen. `noise` is the standard deviation of what is read, 0 where two
-    readings at one point agreed, and None where no point was read twice."""
+    readings at one point agreed, and None where no point was read twice. `mean` is the estimated mean of noisy values
+    at x, with its standard error; None where x is the lowest reading."""
     finite = bool(np.isfinite(fun))
     status = status if finite or status == Status.FAILED else Status.NO_FINITE_VALUE
     best = record.column("best")
@@ -150,6 +153,8 @@ def make_result(
         gradient_fit=gradient_fit,
         value_precision=value_precision,
         noise=noise,
+        mean=mean,
+        standard_error=standard_error,
         **diagnosed,
     )
 

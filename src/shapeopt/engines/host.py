@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.board import UNKNOWN, Basins, Board, Spec
+from ..core.board import UNKNOWN, Basins, Board, Estimate, Spec
 from ..core.box import REACH, Box
 from ..core.codes import Cause, Mode, Status
 from ..core.event_log import EventLog
@@ -339,9 +339,12 @@ class HostRun:
         restore = self.problem.layout.restore
         archive = self.state(0).board.basins if self.archive is None else self.archive
         minima = list_minima(archive, self.best_x, self.best, self.box, restore)
+        known = self._estimate()
         return make_result(
-            x=self.best_x,
-            fun=self.best,
+            x=self.best_x if known is None else self.box.outward(known.q),
+            fun=self.best if known is None else known.f,
+            mean=None if known is None else known.mean,
+            standard_error=None if known is None else known.error,
             calls=self.calls,
             gradients=self.gradients,
             record=self.record,
@@ -379,6 +382,13 @@ class HostRun:
             unit = float(np.sqrt(np.mean(self.box.scale**2))) or 1.0  # 0: the box is one point
             known = max(float(board.noise_std) for board in boards) / unit
         return known if known >= 0 else None
+
+    def _estimate(self) -> Estimate | None:
+        """The best point by estimated mean, where values are noisy."""
+        states = [self.state(i) for i in range(self.particles)]
+        kept = [pair for one in states for pair in zip(self.optimizer.tactics, one.memories, strict=True)]
+        known = [tactic.estimate(HOST, memory) for tactic, memory in kept if memory is not None]
+        return min((one for one in known if one is not None), key=lambda one: one.mean, default=None)
 
     def _settle(self) -> None:
         """Whole rounds of readings join the record, and their events the log."""

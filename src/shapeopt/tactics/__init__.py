@@ -9,6 +9,7 @@ from .noise_check import NoiseCheck
 from .pair_model import PairModel
 from .recall import Recall
 from .refine import Refine
+from .regress import Regress
 from .sample import Sample
 from .scout import Scout
 from .separable_sum import SeparableSum
@@ -27,6 +28,7 @@ __all__ = [
     "PairModel",
     "Recall",
     "Refine",
+    "Regress",
     "Sample",
     "Scout",
     "SeparableSum",

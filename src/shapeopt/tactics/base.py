@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.board import UNKNOWN, UNTESTED, Board, Draws, Evidence, Offer, Plant, Spec
+from ..core.board import UNKNOWN, UNTESTED, Board, Draws, Estimate, Evidence, Offer, Plant, Spec
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 
@@ -81,6 +81,10 @@ class AbstractTactic(abc.ABC):
     def watch(self, ops: Any, memory: Any, board: Board, plant: Plant) -> tuple[Any, Any]:
         """(memory, urgent) after any reading of the run, for tactics that learn from those of others (`watches`)."""
         return memory, ops.flag(False)
+
+    def estimate(self, ops: Any, memory: Any) -> Estimate | None:
+        """The best point by estimated mean, where it has one; on the host."""
+        return None
 
     def told_of_noise(self) -> "AbstractTactic":
         """The tactic where the user says that forces are noisy."""

@@ -426,12 +426,19 @@ class Interpolate(AbstractTactic):
         known = again & ((squares < SAME_BASIN**2 * d) & (board.basins.values <= f + little)).any()
         cause = ops.pick(hopeless, ops.whole(int(Cause.HOPELESS)), goes_on(ops))
         cause = ops.pick(known, ops.whole(int(Cause.REVISIT)), cause)
-        tried, failed = (ops.real(n, memory.centre.dtype) for n in (memory.tried, memory.failed))
+        tried, failed = ops.real(memory.tried, x.dtype), ops.real(memory.failed, x.dtype)
         doubts = (tried >= self.doubtful * d) & (failed >= self.mostly * tried)
         suspects = memory.suspects & (board.value_noise < 0)
         rests = (((memory.rests | doubts) & (d >= self.asks)) | suspects) & (f <= board.base_f)
         cause = ops.pick(rests & (cause == int(Cause.NONE)), ops.whole(int(Cause.CLOCK)), cause)
         return ops.pick(ops.no(spreads) & (status == OVER), ends(ops, ops.flag(True), Cause.CONVERGED), cause)
+
+    def _mismatch(self, ops: Any, memory: InterpolateMemory) -> Any:
+        """1 where errors may be noise, else half of the share of trials that failed, if there were some."""
+        dtype = memory.centre.dtype
+        tried, failed = ops.real(memory.tried, dtype), ops.real(memory.failed, dtype)
+        many = tried >= self.doubtful * memory.centre.shape[0]
+        return ops.pick(memory.suspects, 1.0, ops.pick(many, 0.5 * failed / ops.max(tried, 1.0), 0.0))
 
     def evidence(self, ops: Any, memory: InterpolateMemory, board: Board, plant: Plant) -> Evidence:
         model, zero = memory.model, ops.real(0.0, plant.q.dtype)
@@ -449,7 +456,7 @@ class Interpolate(AbstractTactic):
             fresh=ops.flag(False),
             descent=ops.norm(q - memory.origin) / q.shape[0] ** 0.5,
             fall=abs(memory.start - f),
-            mismatch=ops.real(ops.pick(memory.suspects, 1.0, 0.0), q.dtype),
+            mismatch=ops.real(self._mismatch(ops, memory), q.dtype),
             predicted=zero,
             noise_std=-1.0,
             structure=ops.whole(0),

@@ -7,10 +7,12 @@ the base at once, and the next one starts there: a (1+1) evolution strategy with
 evolutionary programming (Yao, Liu and Lin 1999). Functions that are nearly sums over their coordinates gain by k = 1,
 and plateaus and cliffs do not matter.
 
-It has a share of the calls, by what it gained of late per call beside all other tactics (gains forgotten with
-`memory`): between `least_share` and `most_share` of them. So a smooth function with one basin hardly pays for it. Its
-stage ends after `patience` trials in a row that were no better. Where a basin was finished before, the lowest of these
-trials is where the next one is entered: a descent costs many values, and a look one.
+It has a share of the calls, by what it gained of late per call beside all other tactics: between `least_share` and
+`most_share` of them. Its gains are forgotten with its own trials, those of others with theirs. So a smooth function
+with one basin hardly pays for it. Where most steps of a descent failed, it has `opening` trials a dimension at once: a
+rugged landscape is better looked at before one of its basins is finished. Its stage ends after `patience` trials in a
+row that were no better. Where a basin was finished before, the lowest of these trials is where the next one is entered:
+a descent costs many values, and a look one.
 
 Departs from the paper: its subgoal is a network's (eq. dp_subgoal); each trial is a placement.
 """
@@ -34,8 +36,10 @@ class Account(NamedTuple):
     """What readings of late gained, and how many there were: of this tactic, and of all others."""
 
     own_gain: Any
-    own_calls: Any
+    own_tried: Any  # its calls, as the gain is forgotten,
+    own_calls: Any  # and as time passes
     other_gain: Any
+    other_tried: Any
     other_calls: Any
 
 
@@ -52,6 +56,7 @@ class ScoutMemory(NamedTuple):
     age: Any  # trials of the stage
     read: Any  # trials of the run
     mine: Any  # whether the stage is this tactic's
+    rugged: Any  # whether most steps of a descent failed
     lowest: Any  # value of the run
     account: Account
 
@@ -60,7 +65,7 @@ class ScoutMemory(NamedTuple):
 class Scout(AbstractTactic):
     """Trials around the best point, of few coordinates and all step sizes, in runs whose readings are values."""
 
-    shortest: float = 0.1  # r, where the box is 10 wide
+    shortest: float = 0.3  # r, where the box is 10 wide
     longest: float = 5.0
     single: float = 0.5  # share of trials that change one coordinate
     patience: float = 1.0  # trials a dimension without a better one that end a stage,
@@ -71,7 +76,10 @@ class Scout(AbstractTactic):
     turn: float = 5.0  # trials a dimension of a stage at most
     aside: float = 0.5  # change of a coordinate that may lead to another basin
     first: float = 2.0  # calls a dimension that others have before its first stage
-    memory: float = 5.0  # calls a dimension after which a gain is forgotten to 1 / e
+    memory: float = 5.0  # calls a dimension of others after which their gain is forgotten to 1 / e,
+    own_memory: float = 2.0  # and trials a dimension after which its own gain is
+    opening: float = 20.0  # trials a dimension that it has at once where most steps of a descent fail,
+    failing: float = 0.45  # so many, as the board's mismatch
     least: int = 4  # dimensions: in fewer ones, spread samples find other basins
     most: int = 64
 
@@ -95,37 +103,47 @@ class Scout(AbstractTactic):
             age=ops.whole(0),
             read=ops.whole(0),
             mine=no,
+            rugged=no,
             lowest=infinite,
-            account=Account(zero, zero, zero, zero),
+            account=Account(*([zero] * 6)),
         )
 
     def watch(self, ops: Any, memory: ScoutMemory, board: Board, plant: Plant) -> tuple[ScoutMemory, Any]:
-        keep = 1.0 - 1.0 / (self.memory * plant.q.shape[0])
+        d = plant.q.shape[0]
         gain = ops.pick(memory.lowest < INF, ops.max(memory.lowest - plant.f, 0.0), 0.0)
         own = ops.pick(memory.mine, 1.0, 0.0)
         a = memory.account
+        keep = 1.0 - 1.0 / (self.memory * d)
+        mine, others = 1.0 - own / (self.own_memory * d), 1.0 - (1.0 - own) / (self.memory * d)
         account = Account(
-            keep * a.own_gain + own * gain,
+            mine * a.own_gain + own * gain,
+            mine * a.own_tried + own,
             keep * a.own_calls + own,
-            keep * a.other_gain + (1.0 - own) * gain,
+            others * a.other_gain + (1.0 - own) * gain,
+            others * a.other_tried + (1.0 - own),
             keep * a.other_calls + (1.0 - own),
         )
         return memory._replace(account=account, lowest=ops.min(memory.lowest, plant.f)), ops.flag(False)
 
     def _earned(self, ops: Any, account: Account) -> Any:
         """The share of the calls that it has earned."""
-        own = account.own_gain / ops.max(account.own_calls, 1.0)
-        total = own + account.other_gain / ops.max(account.other_calls, 1.0)
+        own = account.own_gain / ops.max(account.own_tried, 1.0)
+        total = own + account.other_gain / ops.max(account.other_tried, 1.0)
         earned = ops.pick(total > 0, own / ops.pick(total > 0, total, 1.0), self.share)
         tried = ops.min(ops.max(earned, self.least_share), self.most_share)
         return ops.pick(account.own_calls > 0, tried, self.share)
+
+    def _rugged(self, ops: Any, memory: ScoutMemory, board: Board) -> Any:
+        """Whether most steps of a descent failed, now or before."""
+        return memory.rugged | (board.interrupted & (board.mismatch >= self.failing))
 
     def offer(self, ops: Any, memory: ScoutMemory, board: Board) -> Offer:
         d, account = board.base.shape[0], memory.account
         owed = self._earned(ops, account) * (account.own_calls + account.other_calls) > account.own_calls
         open_ = board.interrupted | board.scored | board.fresh
         begun = (board.base_f < INF) & open_ & (account.other_calls > self.first * d)
-        return bid(ops, begun & owed, 6.5, cost=self.patience)
+        opens = self._rugged(ops, memory, board) & (memory.read < int(self.opening * d))
+        return bid(ops, begun & (owed | opens), 6.5, cost=self.patience)
 
     def open(
         self, ops: Any, memory: ScoutMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
@@ -141,6 +159,7 @@ class Scout(AbstractTactic):
             idle=ops.whole(0),
             age=ops.whole(0),
             mine=ops.flag(True),
+            rugged=ops.flag(self._rugged(ops, memory, board)),
         )
 
     def observe(self, ops: Any, memory: ScoutMemory, board: Board, plant: Plant) -> tuple[ScoutMemory, Any]:
@@ -152,7 +171,8 @@ class Scout(AbstractTactic):
         age = memory.age + 1
         earns = self._earned(ops, memory.account) > self.share
         patience = ops.pick(earns, self.earned_patience, self.patience)
-        over = (idle >= patience * d) | (age >= self.turn * d)
+        dtype = plant.q.dtype
+        over = (ops.real(idle, dtype) >= patience * d) | (ops.real(age, dtype) >= self.turn * d)
         memory = memory._replace(
             q=ops.pick(better, plant.q, memory.q),
             f=ops.pick(better, plant.f, memory.f),

@@ -53,7 +53,7 @@ class ValueCheck(AbstractTactic):
 
     def offer(self, ops: Any, memory: ValueCheckMemory, board: Board) -> Offer:
         unknown = (board.value_noise < 0) & (board.base_f < float("inf"))
-        suspected = board.fresh if self.told else board.interrupted & (board.mismatch > 0) & ops.no(board.fresh)
+        suspected = board.fresh if self.told else board.interrupted & (board.mismatch >= 1) & ops.no(board.fresh)
         return bid(ops, unknown & suspected, 10.0)
 
     def open(
