@@ -1,4 +1,5 @@
-"""Writes docs/what_learning_does.md from records of the protocols `paper-learning` and `paper-learning-box` and of multi-wells.
+"""Writes docs/what_learning_does.md from records of the protocols `paper-learning` and `paper-learning-box` and of
+multi-wells.
 
 python docs/make_learning.py [FOLDER OF DOCS]
 
