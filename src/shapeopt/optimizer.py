@@ -412,10 +412,8 @@ class Optimizer:
         unit = board.unit if self.spec.values_only else ops.pick(active == 0, spent, board.unit)
         left = (board.budget - spent) / unit
         readings = ops.pick(active == 0, board.budget / unit, board.readings)
-        base = evidence.q, evidence.f, evidence.g
-        base, base_f, base_g = ops.pick(rebase, base, (board.base, board.base_f, board.base_g))
-        told = board.metric is not None and evidence.metric is not None
-        metric = ops.pick(rebase, evidence.metric, board.metric) if told else board.metric
+        base, base_f, base_g = ops.pick(rebase, evidence[:3], (board.base, board.base_f, board.base_g))
+        metric = board.metric if evidence.metric is None else ops.pick(rebase, evidence.metric, board.metric)
         noise_std = ops.pick(evidence.noise_std >= 0, evidence.noise_std, board.noise_std)
         return board._replace(
             base=base,

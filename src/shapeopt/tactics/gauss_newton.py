@@ -59,7 +59,8 @@ class GaussNewton(AbstractTactic):
         if not spec.residuals:
             return None
         memory: Any = self.leaving.blank(ops, Spec(spec.dimension, spec.dtype))
-        return memory._replace(now=memory.now._replace(inverse=None), best=memory.best._replace(inverse=None))
+        no = memory.now._replace(inverse=None)
+        return memory._replace(now=no, best=no, metric=None)
 
     # ---------------------------------------------------------------------------------------------- stages
 
