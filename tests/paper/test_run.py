@@ -190,8 +190,8 @@ def test_a_wrong_argument_is_named(settings, message):
         minimise(**settings)
 
 
-def test_a_policy_of_another_dimension_or_with_a_descriptor_is_refused(drawn):
+def test_a_policy_of_another_dimension_or_without_its_descriptor_is_refused(drawn):
     with pytest.raises(ValueError, match="`policy` must be for the problem's 3 coordinates; got one for 2"):
         paper.minimize(jnp.sum, np.ones(3), policy=drawn(d=2))
-    with pytest.raises(ValueError, match="`policy` must need no task descriptor"):
+    with pytest.raises(ValueError, match=r"`descriptor` must have the policy's 1 numbers; got 0"):
         paper.minimize(jnp.sum, np.ones(2), policy=replace(drawn(d=2), descriptor_size=1))

@@ -267,7 +267,10 @@ def ablated(lacking: str) -> PaperPolicy:
 def test_the_ablations_run_on_a_clock_of_four(lacking):
     policy = ablated(lacking)
     settle, escape = (run(always(mode, policy), start(2), ripple=2.0) for mode in (Mode.SETTLE, Mode.ESCAPE))
-    assert list(np.flatnonzero(settle.steps.info.info.cause)) == list(range(0, CALLS, 4))
+    ends = np.flatnonzero(settle.steps.info.info.cause)
+    by_clock = settle.steps.info.info.cause[ends[1:]] == Cause.CLOCK
+    assert np.all(np.diff(ends)[by_clock] == 4) and by_clock.sum() > 15, "but for stalls, every fourth reading"
+    assert np.all(np.diff(ends) <= 4)
     assert escape.steps.info.writes[-1] == 24  # in the no-memory ablation too, the archive keeps the stage ends
     assert escape.best.value < escape.steps.value[0]
     assert np.all(escape.steps.info.info.ledger.port_work == 0.0) == (lacking == "use_controller")

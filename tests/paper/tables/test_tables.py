@@ -255,6 +255,7 @@ def test_the_tables_that_records_belong_to():
         "goals",
         "main",
         "synthetic",
+        "training",
         "paper-learning",
         "reproduction",
         "outside",

@@ -52,7 +52,7 @@ def training_table(found: Sequence[Digest], seed: int = 0) -> Table:
     ]
     said = [_sentence(verdicts, "its networks zero"), _sentence(begun, "its initialisation")]
     absent = [cell.name for cell in places if cell.name not in best]
-    missing = f"Not trained yet: {', '.join(absent)}." if absent else ""
+    missing = f"Policies missing, not trained yet: {', '.join(absent)}." if absent else ""
     notes = (*filter(None, said), *filter(None, [missing]), *(NOTES if rows else ()))
     return Table("training", "What training reached on the paper's rows", HEADS, (Group("", tuple(rows)),), notes)
 
