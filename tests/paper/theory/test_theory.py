@@ -46,8 +46,8 @@ class Changed(AbstractPolicy):
     h: float = 0.05
     p_max: float = float("inf")
 
-    def init(self, q, budget, key):
-        return self.inner.init(q, budget, key)
+    def init(self, q, budget, key, descriptor=None):
+        return self.inner.init(q, budget, key, descriptor)
 
     def assess(self, state, plant, action):
         return self.inner.assess(state, plant, action)
