@@ -5,7 +5,7 @@
     python benchmarks/learning.py                # the page again from the record
 
 The policies of real families (of the first training) are kept with what was measured in their cards. Training and
-held-out instances, trainings and intervals: `src/shapeopt/training/learning`.
+held-out instances, trainings and intervals: `src/shapeopt/learning`.
 """
 
 import argparse
@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shapeopt.training.learning import FAMILIES, Size, run_learning, table
-from shapeopt.training.learning.families import REAL
-from shapeopt.training.learning.measure import policy_of
+from shapeopt.learning import FAMILIES, Size, run_learning, table
+from shapeopt.learning.families import REAL
+from shapeopt.learning.measure import policy_of
 
 RECORD = Path(__file__).parent / "records" / "learning.json"
 PAGE = Path(__file__).parents[1] / "docs" / "train_family.md"
@@ -35,7 +35,7 @@ def ship(name: str, found: dict[str, Any], folder: Path) -> None:
     """Keep the policy of a real family, with a card."""
     SHIPPED.mkdir(parents=True, exist_ok=True)
     family, policy = FAMILIES[name][0], policy_of(name, folder, Size())
-    about = {"family": f"shapeopt.training.learning.families: {type(family).__name__}", "data": type(family).__doc__}
+    about = {"family": f"shapeopt.learning.families: {type(family).__name__}", "data": type(family).__doc__}
     card = dict(policy.card) | about | {"held_out": Size().held_out, "measured": found}
     card |= {"command": f"shapeopt bench run learning --cells {name}"}
     replace(policy, card=card).save(SHIPPED / name)

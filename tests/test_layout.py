@@ -30,6 +30,7 @@ ORDER = (
     ("report",),
     ("minimizer", "asktell", "sums_of_squares"),
     ("adapters", "solvers", "training"),
+    ("learning",),
     ("ase", "lmfit", "nevergrad", "optax", "optuna", "sklearn", "torch"),
     ("cli",),
     ("__main__",),

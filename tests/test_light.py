@@ -28,7 +28,7 @@ LIGHT = {
     "planner": "order",
     "family": "policy regression",
     "training": "agree instance jobs journals learn planner run table train",
-    "training.learning": "families measure table",
+    "learning": "families measure table",
     "engines": "host",
     "oracles": "batched checks finite_differences flat host journal probes",
     "adapters": "ase command constraints flight hopping lagrangian lmfit minibatches nevergrad optuna scipy "

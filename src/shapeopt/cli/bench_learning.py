@@ -21,7 +21,7 @@ class LearningCommand:
     json: bool
 
     def run(self) -> int:
-        from ..training.learning import Size, run_learning, table
+        from ..learning import Size, run_learning, table
 
         told, size = sys.stderr if self.json else sys.stdout, Size.quick() if self.quick else Size()
         folder = self.out / (f"{LEARNING}-quick" if self.quick else LEARNING)
@@ -38,8 +38,8 @@ class LearningCommand:
         return 0
 
     def _families(self) -> list[str]:
+        from ..learning.families import FAMILIES, NEEDS
         from ..peers.packages import available
-        from ..training.learning.families import FAMILIES, NEEDS
 
         names = QUICK if self.quick and not self.parts else tuple(FAMILIES)
         unknown = [part for part in self.parts if not any(part in name for name in names)]

@@ -118,9 +118,10 @@ def soft(ops: Any, metric: Any, z: Any) -> Any:
     """A normal z in the metric A, L z with L L^T = A, as long as z; or z, where A is not known."""
     if metric is None:
         return z
-    s = ops.times(ops.root(metric), z)
+    scale = metric[0, 0]  # taken out first, so that units of f change nothing
+    s = ops.times(ops.root(metric / ops.pick(scale > 0, scale, 1.0)), z)
     length = ops.norm(s)
-    known = (metric[0, 0] > 0) & (length > 0) & (length < INF)
+    known = (scale > 0) & (length > 0) & (length < INF)
     return ops.cond(known, lambda: (ops.norm(z) / ops.pick(known, length, 1.0)) * s, lambda: z)
 
 

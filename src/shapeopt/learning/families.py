@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ...bench.suites.gp import DATA, _ard, _Likelihood
-from ...bench.suites.molecules import Molecule, make_torsions
-from ..instance import Instance
+from ..bench.suites.gp import DATA, _ard, _Likelihood
+from ..bench.suites.molecules import Molecule, make_torsions
+from ..training.instance import Instance
 
 BOX = 5.0
 

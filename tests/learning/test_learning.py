@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from shapeopt.cli import main
+from shapeopt.learning import FAMILIES, table
+from shapeopt.learning.families import DESCRIBED, REAL, WRONG
+from shapeopt.learning.measure import FRESH, PAIRS, Size, row
 from shapeopt.training.instance import HELD_OUT
-from shapeopt.training.learning import FAMILIES, table
-from shapeopt.training.learning.families import DESCRIBED, REAL, WRONG
-from shapeopt.training.learning.measure import FRESH, PAIRS, Size, row
 from shapeopt.training.run import Run
 
 ARM = FAMILIES["arm"][0]

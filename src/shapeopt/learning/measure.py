@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ...family import FamilyPolicy, load_family
-from ..instance import HELD_OUT
-from ..run import Run, run_instance
-from ..table import DRAWS, TARGETS, area, calls_to, floors
-from ..train import train_family
+from ..family import FamilyPolicy, load_family
+from ..training.instance import HELD_OUT
+from ..training.run import Run, run_instance
+from ..training.table import DRAWS, TARGETS, area, calls_to, floors
+from ..training.train import train_family
 from .families import CORNER, FAMILIES, WRONG
 
 FRESH = 91 * HELD_OUT  # seeds of the held-out instances begin here
