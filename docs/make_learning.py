@@ -68,7 +68,8 @@ untrained. It is phases I and II that do this: over these 200 updates its valida
 of a policy that never leaves its basin, and stayed there. With the best value weighing four times as much as
 the last one in phase III, and runs of 256 readings (`tuned-multiwell-1` of `benchmarks/train_paper.py`), it went from
 -.556 to -.507 in phases I and II and to -.497 by the end: the best weights on validation are the untrained ones, which
-are not shipped. So it is the teacher's plans and forces that keep the plant in its basin, not the weights of the loss.
+are not shipped. That it is the teacher's plans and
+forces that keep the plant in its basin is a guess from when the loss comes (phases I and II); no experiment tells.
 """
 
 
