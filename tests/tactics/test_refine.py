@@ -174,6 +174,17 @@ def test_a_basin_s_metric_is_told_as_it_was_learned():
     assert np.allclose(np.diag(metric) * scales, np.diag(metric)[0], rtol=0.3)
 
 
+def test_a_trial_that_leaves_a_peak_for_a_plateau_is_rejected_and_a_bottom_reached_at_once_is_not():
+    tactic, memory, board = entered(np.array([1.0, 1.0]), 0.0, np.array([0.3, 0.4]))
+    memory = memory._replace(length=1.0, predicted=0.25, bent=0.5)
+    there = np.array([0.4, 0.2])
+    with np.errstate(all="ignore"):
+        beyond = tactic.observe(HOST, memory, board, reading(there, -0.05, [1e-9, 0.0]))[0]
+    assert not beyond.accepted and beyond.now.radius == 0.1 and beyond.mismatch == 0.0
+    bottom = tactic.observe(HOST, memory, board, reading(there, -0.25, [1e-9, 0.0]))[0]
+    assert bottom.accepted
+
+
 def test_steps_grow_where_curvature_is_negative_along_them():
     made = run_on_host(gaussian_well, np.array([0.8, 4.5]), 60, policy=Policy((Refine(),)))
     assert np.min(made.value) < -1.0 + 1e-10

@@ -5,11 +5,12 @@ One reading a trial, each made from the incumbent (q, f, g) by the step of a sec
     s = -A g on free coordinates, |s| <= radius      A: the model's inverse Hessian (dynamics/dense.py, inverse.py)
     r = (f - f(q + s)) / (-(g.s + s.B s / 2))        decrease, as a share of what the model predicts
 
-The trial becomes the incumbent if r > 1e-4. The radius shrinks to the minimum of the cubic through both ends where
-r < 1/4, and grows to where the slope's secant vanishes, at most tenfold, where r > 3/4 and it was in the way. Along an
+The trial becomes the incumbent if r > 1e-4. The radius shrinks to the minimum of the cubic through both ends where r <
+1/4, and grows to where the slope's secant vanishes, at most tenfold, where r > 3/4 and it was in the way. Along an
 accepted step that met no curvature the model is lengthened. Trials that are rejected teach curvature too, unless they
-are far from what was predicted. A model that predicts no decrease is replaced by its scale before the basin counts as
-converged. These are overdamped steps with M = h^2 B: the refine limit.
+are far from what was predicted. A trial that has left the basin for a plateau is rejected, too. A model that predicts
+no decrease is replaced by its scale before the basin counts as converged. These are overdamped steps with M = h^2 B:
+the refine limit.
 
     converged   no decrease is predicted that could be seen, by the model or by its scale alone; or the last step
                 gained, and the next one predicts, next to none of what the steps before it gained, or of the spread
@@ -106,6 +107,8 @@ class Refine(AbstractTactic):
     growth: float = 2.5  # of the radius at the least,
     largest_growth: float = 10.0  # and at the most
     stretch: float = 4.0  # of the model where a step met no curvature; More and Thuente's extrapolation limit
+    flat: float = 1e-3  # force, as a share of the one before, that all but vanishes,
+    unexplained: float = 0.5  # share of a fall that forces do not explain: together they are a plateau
     first_radius: float = 0.3  # first step of a basin per root coordinate, where the box is 10 wide
     shortest: float = 1e-13  # a radius this short, per root coordinate, has failed
     tries: int = 5  # trials rejected in a row after which noise is suspected,
@@ -266,6 +269,7 @@ class Refine(AbstractTactic):
     def observe(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> tuple[RefineMemory, Any]:
         """A trial that was not finite (f is infinite then) is rejected, and the next one goes a tenth of the way."""
         now, d, tiny = memory.now, plant.q.shape[0], 1e-300 if plant.q.dtype.itemsize == 8 else 1e-36
+        plant = self._unless_flat(ops, now, plant)
         model = ops.cond(memory.replaced, lambda: now.inverse.reset(ops, now.gamma), lambda: now.inverse)
         s, y = plant.q - now.q, plant.g - now.g
         slope, slope_end, fall = ops.dot(now.g, s), ops.dot(plant.g, s), now.f - plant.f
@@ -323,6 +327,17 @@ class Refine(AbstractTactic):
             mismatch=ops.pick(plant.finite, 0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0), memory.mismatch),
             same=same,
         ), goes_on(ops)
+
+    def _unless_flat(self, ops: Any, now: Descent, plant: Plant) -> Plant:
+        """The reading; as one that was not finite where the force all but vanishes after a fall that the forces at both
+        ends do not explain: the trial has left the basin for a plateau."""
+        flat = ops.dot(plant.g, plant.g) < self.flat**2 * ops.dot(now.g, now.g)
+        if not ops.traced and not flat:
+            return plant
+        work = -0.5 * ops.dot(now.g, plant.q - now.q)
+        beyond = flat & (now.f > plant.f) & (abs(now.f - plant.f - work) > self.unexplained * abs(work))
+        blind = plant._replace(f=ops.real(INF, plant.q.dtype), g=0.0 * plant.g, finite=ops.flag(False))
+        return ops.pick(beyond, blind, plant)
 
     def _radius(self, ops: Any, radius: Any, length: Any, share: Any, fall: Any, slope: Any, slope_end: Any) -> Any:
         """The radius after a trial of this length."""
