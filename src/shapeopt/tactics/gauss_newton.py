@@ -59,8 +59,8 @@ class GaussNewton(AbstractTactic):
         if not spec.residuals:
             return None
         memory: Any = self.leaving.blank(ops, Spec(spec.dimension, spec.dtype))
-        no = memory.now._replace(inverse=None)
-        return memory._replace(now=no, best=no, metric=None)
+        unknown = memory.now._replace(inverse=None)
+        return memory._replace(now=unknown, best=unknown, metric=None)
 
     # ---------------------------------------------------------------------------------------------- stages
 

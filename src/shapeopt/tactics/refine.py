@@ -5,8 +5,8 @@ One reading a trial, each made from the incumbent (q, f, g) by the step of a sec
     s = -A g on free coordinates, |s| <= radius      A: the model's inverse Hessian (dynamics/dense.py, inverse.py)
     r = (f - f(q + s)) / (-(g.s + s.B s / 2))        decrease, as a share of what the model predicts
 
-The trial becomes the incumbent if r > 1e-4. The radius shrinks to the minimum of the cubic through both ends where r <
-1/4, and grows to where the slope's secant vanishes, at most tenfold, where r > 3/4 and it was in the way. Along an
+The trial becomes the incumbent if r > 1e-4. The radius shrinks to the minimum of the cubic through both ends where
+r < 1/4, and grows to where the slope's secant vanishes, at most tenfold, where r > 3/4 and it was in the way. Along an
 accepted step that met no curvature the model is lengthened. Trials that are rejected teach curvature too, unless they
 are far from what was predicted. A trial that has left the basin for a plateau is rejected, too. A model that predicts
 no decrease is replaced by its scale before the basin counts as converged. These are overdamped steps with M = h^2 B:
@@ -78,10 +78,8 @@ class RefineMemory(NamedTuple):
     length: Any  # of the trial's step from the incumbent
     bent: Any  # its curvature s.B s, where BFGS made it
     predicted: Any  # decrease that the trial predicts
-    metric: (
-        Any  # inverse Hessian by steps whose change of force is plain beside the largest force; None: limited memory
-    )
-    largest: Any  # force, squared
+    metric: Any  # inverse Hessian by the steps that changed the force plainly; None for limited memory
+    largest: Any  # square of the largest force in this basin
     replaced: Any  # whether the trial is made by the model's scale alone, which then takes its place
     accepted: Any  # was the last trial accepted
     rejections: Any  # trials rejected since one was
