@@ -53,31 +53,33 @@ class EventLog:
         self._readings += len(values)
         events = np.flatnonzero(columns["cause"])
         modes, causes = (columns[name][events].astype(int) for name in ("mode", "cause"))
-        wrote, mode_codes, cause_codes = self._writes(modes, causes).tolist(), modes.tolist(), causes.tolist()
-        cuts = self._count_cuts(columns)
+        numbers = (columns[name][events].tolist() for name in ("calls", "value", "best"))
+        wrote, cuts = self._writes(modes, causes).tolist(), self._count_cuts(columns)
         places = np.concatenate([self._here, columns["next_x"]]) if "next_x" in columns else None
         self._here = self._here if places is None else places[-particles:]
-        for i, row in enumerate(events.tolist()):
+        rows = zip(events.tolist(), modes.tolist(), causes.tolist(), wrote, self._named(columns, events), *numbers)
+        for row, mode, cause, written, named, call, value, best in rows:
             who = row % particles
             total = self._cuts_logged[who] if cuts is None else int(cuts[row])
+            stage = self._stages[who]
             entry = Result(
-                call=int(columns["calls"][row]),
+                call=int(call),
                 particle=who,
-                stage=self._stages[who],
-                **self._named(columns, row),
-                mode=MODE_NAMES[mode_codes[i]],
-                cause=CAUSE_NAMES[cause_codes[i]],
+                stage=stage,
+                **named,
+                mode=MODE_NAMES[mode],
+                cause=CAUSE_NAMES[cause],
                 before=self._before[who],
-                value=float(values[row]),
-                best=float(columns["best"][row]),
+                value=value,
+                best=best,
                 x=None if places is None else self._restore(places[row]),
-                wrote=wrote[i],
+                wrote=written,
                 anchor=self._restore(self._place(columns["anchor"][row])) if "anchor" in columns else None,
                 next_x=self._restore(columns["next_x"][row]) if "next_x" in columns else None,
                 cuts=total - self._cuts_logged[who],
             )
             self.entries.append(entry)
-            self._stages[who], self._before[who], self._cuts_logged[who] = entry.stage + 1, entry.value, total
+            self._stages[who], self._before[who], self._cuts_logged[who] = stage + 1, value, total
 
     def end(self, call: int, mode: str, value: float, best: float, last: tuple[int, int] | None = None) -> Result:
         """An entry for the stage of the last reading, which the end of the budget ended; `last` are the indices of its
@@ -101,11 +103,12 @@ class EventLog:
             cuts=int(self._cuts[who]) - self._cuts_logged[who],
         )
 
-    def _named(self, columns: Mapping[str, np.ndarray], row: int) -> dict[str, str]:
+    def _named(self, columns: Mapping[str, np.ndarray], events: np.ndarray) -> list[dict[str, str]]:
+        """The names of the tactic and of its phase at each event, where the policy has any."""
         if "tactic" not in columns:
-            return {}
-        tactic, phase = self._words(int(columns["tactic"][row]), int(columns["phase"][row]))
-        return {"tactic": tactic, "phase": phase}
+            return [{}] * len(events)
+        codes = zip(columns["tactic"][events].tolist(), columns["phase"][events].tolist(), strict=True)
+        return [dict(zip(("tactic", "phase"), self._words(int(tactic), int(phase)), strict=True)) for tactic, phase in codes]
 
     def _words(self, tactic: int, phase: int) -> tuple[str, str]:
         name, phases = self._names[tactic]

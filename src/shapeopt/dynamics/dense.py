@@ -164,6 +164,10 @@ class Room(NamedTuple):
         """g without its entries of coordinates that are held."""
         return g if self.held is None else ops.where(self.held, 0.0, g)
 
+    def contains(self, ops: Any, length: Any) -> bool:
+        """Whether a step of this length is known to be inside, wherever it leads."""
+        return not ops.traced and length < self.least
+
     def clipped(self, ops: Any, s: Any) -> Any:
         return ops.xp.minimum(ops.xp.maximum(s, self.low), self.high)
 

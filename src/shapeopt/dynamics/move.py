@@ -47,8 +47,9 @@ class Move(NamedTuple):
     """What a tactic asks of the plant: a placement onto `target` where `placed`, else a step.
 
     `solve` is v -> M^-1 v with M symmetric and positive definite; `zeta` None: all momentum is dissipated (overdamped);
-    the step is shortened to `radius`. Or `way`, an overdamped step itself, with g . way < 0: it is made by the metric
-    M^-1 = (way way^T / (-g . way) + c (I - g g^T / g . g)) / h^2, which is positive definite for any c > 0.
+    the step is shortened to `radius`. Or `way`, an overdamped step itself, with `slope` = g . way < 0: it is made by the
+    metric M^-1 = (way way^T / (-g . way) + c (I - g g^T / g . g)) / h^2, which is positive definite for any c > 0;
+    `inside`: its end is known to be in the box, so that the host need not look.
     """
 
     target: Any = None
@@ -58,6 +59,8 @@ class Move(NamedTuple):
     radius: Any = None
     channels: Channels | None = None
     way: Any = None
+    slope: Any = None
+    inside: bool = False
 
 
 class Line(NamedTuple):
@@ -126,10 +129,11 @@ def _descend(ops: Any, plant: Plant, move: Move, board: Board, kinetic: Any) -> 
     `placed`, a placement onto the same place."""
     if not ops.traced and move.placed:
         return _place(ops, plant, move.target, board, kinetic)
-    q = ops.xp.minimum(ops.xp.maximum(move.target, board.lower), board.upper)
-    zero, placed = ops.real(0.0, q.dtype), move.placed
-    slope = ops.dot(plant.g, move.way)
-    after, clipping, share = -0.5 * slope, ops.dot(plant.g, q - plant.q) - slope, -H_STEP
+    q, slope, placed, zero, clipping = move.target, move.slope, move.placed, ops.real(0.0, plant.q.dtype), 0.0
+    after, share = -0.5 * slope, -H_STEP
+    if not move.inside:
+        q = ops.xp.minimum(ops.xp.maximum(q, board.lower), board.upper)
+        clipping = ops.dot(plant.g, q - plant.q) - slope
     if ops.traced:
         after, clipping, share = ops.pick(placed, (zero, zero, 0.0), (after, clipping, share))
     p = share * plant.g

@@ -24,17 +24,7 @@ from ..values_only import ValueReadings, ValueState
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of readings are not kept, so that memory stays O(d)
 
 
-class Row(NamedTuple):
-    """What is kept of a reading."""
-
-    value: float
-    best: float
-    calls: int
-    tactic: int
-    phase: int
-    cause: int
-    ledger: tuple[float, ...]
-    cut: bool
+Row = tuple[float, float, int, Info]  # what is kept of a reading: its value, the best one, calls so far, its stage
 
 
 class Quiet:
@@ -125,7 +115,7 @@ class HostRun:
         self._places: list[np.ndarray] = []
         self._forces: list[np.ndarray] = []
         self._first = self._points.copy()
-        self._last = (0, 0)
+        self._last = Info(0, 0, 0, (), False)  # of the last reading
         self._ended = False  # whether a stage ended since readings joined the record
         self._lowest = [np.inf] * self.particles  # value of each particle's stage
         self._noisy = [False] * self.particles  # whether each has noisy forces
@@ -185,12 +175,12 @@ class HostRun:
     @property
     def mode(self) -> str:
         """The mode of the stage in which the last reading was made."""
-        return MODE_NAMES[self._modes[self._last[0]]]
+        return MODE_NAMES[self._modes[self._last.tactic]]
 
     @property
     def tactic(self) -> str:
         """The tactic of that stage."""
-        return self.optimizer.names[self._last[0]]
+        return self.optimizer.names[self._last.tactic]
 
     @property
     def x(self) -> np.ndarray:
@@ -208,8 +198,8 @@ class HostRun:
         if not self.gradients and not self.values_only:
             self.fit_scales(reading)
         x = self._points[i]
-        info = self.advance(i, value, reading)
-        board = self.state(i).board
+        info = self._quietly(self._step, i, value, reading)
+        board = (self._states[i].inner if self.values_only else self._states[i]).board
         noisy = board.noise_std > 0 or board.value_noise > 0
         self.keep(Advance(x, value, info, self._next[i], reading.gradient, noisy), calls)
 
@@ -221,12 +211,14 @@ class HostRun:
             self.best, self.best_x = value, x.copy()
         if calls > self.calls:
             self.calls = calls
-        self.gradients += not self.values_only
-        self._rows.append(Row(value, self.best, self.calls, *info))
-        self._last = info.tactic, info.phase
+        if not self.values_only:
+            self.gradients += 1
+        self._rows.append((value, self.best, self.calls, info))
+        self._last = info
         if info.cause:
             self._ended = True
-        self._count(i, value, info)
+        if info.cause or value < self._lowest[i]:
+            self._count(i, value, info)
         if self.keeps_points:
             self._places.append(next_x)
             if self.judges_gradients:
@@ -269,7 +261,7 @@ class HostRun:
             info = state.info
         self._states[i] = state
         point, dtype = self._ask(i), self._points.dtype
-        self._next[i] = point if point.dtype == dtype else point.astype(dtype)
+        self._next[i] = point if point.dtype is dtype else point.astype(dtype)
         return info
 
     def read_batch(self, pair: Callable[[Any], tuple[Any, Any]]) -> None:
@@ -289,12 +281,13 @@ class HostRun:
         for i, value in enumerate(values.tolist()):
             self.saw(points[i], value if math.isfinite(value) else math.inf, spent + i + 1)
             tactic, phase, cause = codes[i]
-            self._count(i % self.particles, value, Info(tactic, phase, cause, (), False))
-            self._rows.append(Row(value, self.best, self.calls, tactic, phase, cause, tuple(ledgers[i]), False))
+            info = Info(tactic, phase, cause, tuple(ledgers[i]), False)
+            self._count(i % self.particles, value, info)
+            self._rows.append((value, self.best, self.calls, info))
         self.gradients += len(values)
         if self.keeps_points:
             self._places += list(places)
-        self._last, self._ended = (codes[-1][0], codes[-1][1]), True
+        self._last, self._ended = self._rows[-1][-1], True
         self._points = places[-self.particles :].copy()
         self._next = list(self._points)
         self._join(batch.ends)
@@ -350,7 +343,7 @@ class HostRun:
             record=self.record,
             minima=minima,
             log=self.log,
-            last=self._last,
+            last=self._last[:2],
             allowance=self.port_allowance,
             stages=self._stages() if self.keeps_stages else None,
             points=self._read_points(),
@@ -396,7 +389,8 @@ class HostRun:
         if not count:
             return
         rows, self._rows = self._rows[:count], self._rows[count:]
-        values, bests, calls, tactics, phases, causes, ledgers, cuts = zip(*rows, strict=True)
+        values, bests, calls, infos = zip(*rows, strict=True)
+        tactics, phases, causes, ledgers, cuts = zip(*infos, strict=True)
         kinds = np.array(tactics)
         columns = {
             "value": np.array(values, float),

@@ -136,7 +136,7 @@ class Host:
 
     @staticmethod
     def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.dot(a[:, None], b[None])  # half the time of a product that is broadcast
+        return a[:, None].dot(b[None])  # half the time of a product that is broadcast
 
     @staticmethod
     def largest(v: np.ndarray) -> float:

@@ -209,7 +209,8 @@ class HostOracle:
     def _read_at(self, x: np.ndarray, known: _Known | None) -> tuple[float, np.ndarray]:
         if self.jac is None and self.differences is not None:
             return self.differences.estimate(x, self._value)
-        kept = self._ask_either(x, self._answer) if known is None else known
+        ask = self._call if self._answered else self._ask_either
+        kept = ask(x, self._answer) if known is None else known
         return kept.value, np.zeros_like(x) if kept.gradient is None else kept.gradient
 
     def _recall(self, x: np.ndarray) -> _Known | None:
@@ -273,7 +274,10 @@ class HostOracle:
             raise
 
     def _answer(self, x: np.ndarray) -> Kept:
-        return self._checked(self._answers(x), x)
+        if self.jac is not True:
+            return self._checked(self._answers(x), x)
+        value, gradient = split_pair(self.fun(self._own(x)), "fun")
+        return Kept(ANSWER, host_scalar(value, "fun"), host_gradient(gradient, "jac", x))
 
     def _value_alone(self, x: np.ndarray) -> Kept:
         return Kept(ANSWER, host_scalar(self.fun(self._own(x)), "fun"))

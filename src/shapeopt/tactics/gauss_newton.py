@@ -159,7 +159,7 @@ class GaussNewton(AbstractTactic):
         unseen = resolution(eps_of(now.q.dtype), now.f)
         predicted = self.leaving._predicted(ops, way)
         memory = memory._replace(length=way.length, predicted=predicted)
-        made = step(Move(now.q + bent, not memory.accepted, way=bent))
+        made = step(Move(now.q + bent, not memory.accepted, way=bent, slope=ops.dot(plant.g, bent)))
         cause = self._verdict(ops, memory, board, unseen, way.s)
         return self.leaving._kept(ops, memory, board, cause, unseen), made, cause
 

@@ -266,30 +266,28 @@ class Refine(AbstractTactic):
 
     def observe(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> tuple[RefineMemory, Any]:
         """A trial that was not finite (f is infinite then) is rejected, and the next one goes a tenth of the way."""
-        now, d, tiny = memory.now, plant.q.shape[0], 1e-300 if plant.q.dtype.itemsize == 8 else 1e-36
-        plant = self._unless_flat(ops, now, plant)
-        model = ops.cond(memory.replaced, lambda: now.inverse.reset(ops, now.gamma), lambda: now.inverse)
+        now, inverse, gamma, metric, dtype = memory.now, memory.now.inverse, memory.now.gamma, memory.metric, plant.q.dtype
+        steep, end = ops.dot(now.g, now.g), ops.dot(plant.g, plant.g)
+        if ops.traced or end < self.flat**2 * steep:
+            plant, end = self._unless_flat(ops, now, plant, steep, end)
+        if ops.traced or memory.replaced:
+            inverse = ops.pick(memory.replaced, inverse.reset(ops, gamma), inverse)
         s, y = plant.q - now.q, plant.g - now.g
         slope, slope_end, fall = ops.dot(now.g, s), ops.dot(plant.g, s), now.f - plant.f
         ss, yy, sy = ops.dot(s, s), ops.dot(y, y), slope_end - slope
         share = ops.over(fall, memory.predicted)
         accepted = (fall > 0) & (share > self.armijo)
         radius = self._radius(ops, now.radius, ops.sqrt(ss), share, fall, slope, slope_end)
-        steep = ops.dot(now.g, now.g)
-        steepest = ops.max(ops.dot(plant.g, plant.g), steep)
-        changed = yy > (self.least_change * eps_of(s.dtype)) ** 2 * steepest
-        curved = changed & (share > -self.far) & (sy > self.curvature_floor * ops.sqrt(ss * yy))
-        sound, square = ops.pick(curved, sy, 1.0), ops.pick(curved, yy, 1.0)
-        inverse, gamma = ops.cond(
-            curved,
-            lambda: (model.add(ops, s, y, sound, square, memory.bent), sound / square),
-            lambda: (model, now.gamma),
-        )
+        steepest = ops.max(end, steep)
         largest = ops.max(memory.largest, steepest)
-        plain = curved & (yy > self.plain_change**2 * largest)
-        metric = memory.metric
-        if metric is not None:
-            metric = ops.cond(plain, lambda: inverse.H, lambda: memory.metric)
+        changed = yy > (self.least_change * eps_of(dtype)) ** 2 * steepest
+        curved = changed & (share > -self.far) & (sy > self.curvature_floor * ops.sqrt(ss * yy))
+        if ops.traced or curved:
+            sound, square = ops.pick(curved, sy, 1.0), ops.pick(curved, yy, 1.0)
+            more = inverse.add(ops, s, y, sound, square, memory.bent)
+            inverse, gamma = ops.pick(curved, (more, sound / square), (inverse, gamma))
+            if metric is not None:
+                metric = ops.pick(curved & (yy > self.plain_change**2 * largest), inverse.H, metric)
         short = inverse.is_blank(ops) | (memory.length < 0.8 * now.radius)
         straight = accepted & ops.no(changed & (sy > 0)) & short  # no curvature along it: a longer step
         if ops.traced or straight:
@@ -303,43 +301,53 @@ class Refine(AbstractTactic):
                 (inverse, gamma, radius),
             )
         if ops.traced or not accepted:  # nothing is known beyond the radius
-            tried = radius / ops.max(ops.sqrt(steep), tiny)
+            tried = radius / ops.max(ops.sqrt(steep), 1e-300 if dtype.itemsize == 8 else 1e-36)
             gamma = ops.pick(accepted, gamma, ops.min(gamma, tried))
-        work = ops.sqrt(ss * steepest / (2.0 * d))
-        error = abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0)
+        work = ops.sqrt(ss * steepest / (2.0 * plant.q.shape[0]))
+        error = ops.min(abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0), 1.0)
         radius = ops.pick(plant.finite, radius, 0.1 * memory.length)
         q, f, g, rejections, fell, gain, same = ops.cond(
             accepted,
             lambda: (plant.q, plant.f, plant.g, 0, fall, fall, self._like_base(ops, memory.same, board, plant)),
             lambda: (now.q, now.f, now.g, memory.rejections + 1, memory.fell, 0.0, memory.same),
         )
-        return memory._replace(
+        return RefineMemory(
             now=Descent(q, f, g, inverse, gamma, radius),
+            best=memory.best,
+            unfinished=memory.unfinished,
+            length=memory.length,
+            bent=memory.bent,
+            predicted=memory.predicted,
+            metric=metric,
+            largest=largest,
+            replaced=memory.replaced,
             accepted=ops.flag(accepted),
             rejections=rejections,
             fell=fell,
             gained=ops.max(self.forgetting * memory.gained, gain),
-            metric=metric,
-            largest=largest,
             age=memory.age + 1,
-            mismatch=ops.pick(plant.finite, 0.7 * memory.mismatch + 0.3 * ops.min(error, 1.0), memory.mismatch),
+            start=memory.start,
+            origin=memory.origin,
+            suspected=memory.suspected,
+            mismatch=ops.pick(plant.finite, 0.7 * memory.mismatch + 0.3 * error, memory.mismatch),
             same=same,
+            prospect=memory.prospect,
         ), goes_on(ops)
 
-    def _unless_flat(self, ops: Any, now: Descent, plant: Plant) -> Plant:
-        """The reading; as one that was not finite where the force all but vanishes after a fall that the forces at both
-        ends do not explain: the trial has left the basin for a plateau."""
-        flat = ops.dot(plant.g, plant.g) < self.flat**2 * ops.dot(now.g, now.g)
-        if not ops.traced and not flat:
-            return plant
+    def _unless_flat(self, ops: Any, now: Descent, plant: Plant, steep: Any, end: Any) -> tuple[Plant, Any]:
+        """The reading, and the square of its force; as one that was not finite where the force all but vanishes after a
+        fall that the forces at both ends do not explain: the trial has left the basin for a plateau."""
         work = -0.5 * ops.dot(now.g, plant.q - now.q)
-        beyond = flat & (now.f > plant.f) & (abs(now.f - plant.f - work) > self.unexplained * abs(work))
+        beyond = (now.f > plant.f) & (abs(now.f - plant.f - work) > self.unexplained * abs(work))
+        beyond = beyond & (end < self.flat**2 * steep)
         blind = plant._replace(f=ops.real(INF, plant.q.dtype), g=0.0 * plant.g, finite=ops.flag(False))
-        return ops.pick(beyond, blind, plant)
+        return ops.pick(beyond, (blind, 0.0), (plant, end))
 
     def _radius(self, ops: Any, radius: Any, length: Any, share: Any, fall: Any, slope: Any, slope_end: Any) -> Any:
         """The radius after a trial of this length."""
         grows = (share > self.good) & (length > 0.8 * radius)
+        if not ops.traced and share >= self.poor and not grows:
+            return radius
         return ops.cond(
             share < self.poor,
             lambda: length * ops.min(ops.max(cubic_minimum(ops, slope, -fall, slope_end), 0.1), 0.5),
@@ -372,10 +380,12 @@ class Refine(AbstractTactic):
         predicted = self._predicted(ops, way)
         unseen = resolution(eps_of(now.q.dtype), now.f)
         seen = ops.flag(predicted > unseen)  # else a fresh model, since this one predicts no decrease that could be
-        way, predicted, now = ops.cond(seen, lambda: (way, predicted, now), lambda: self._fresh(ops, now, down()))
+        if ops.traced or not seen:
+            way, predicted, now = ops.pick(seen, (way, predicted, now), self._fresh(ops, now, down()))
         bent = ops.pick(seen & by_H, way.bent, 0.0)
         memory = memory._replace(now=now, length=way.length, bent=bent, predicted=predicted, replaced=ops.no(seen))
-        made = step(Move(now.q + way.s, ops.no(memory.accepted), way=way.s))
+        placed, inside = ops.no(memory.accepted), room.contains(ops, way.length)
+        made = step(Move(now.q + way.s, placed, way=way.s, slope=way.slope, inside=inside))
         cause = self._verdict(ops, memory, board, unseen)
         if ops.traced or cause == CLOCK:
             memory = memory._replace(suspected=ops.flag(memory.suspected | (cause == CLOCK)))
@@ -389,17 +399,20 @@ class Refine(AbstractTactic):
         """The model's step, and whether BFGS made it."""
         if isinstance(now.inverse, Limited):
             return self._limited_way(ops, now, room, down), ops.flag(False)
-        model = now.inverse
-        way = dense_way(ops, model.H, now.g, room, now.radius)
-        way = ops.cond(way.slope < 0, lambda: way, down)
+        model, by_H = now.inverse, ops.flag(True)
 
-        def other() -> tuple[Way, Any]:
-            s, share, length = shortened(ops, -ops.times(model.K, now.g), now.radius)
-            slope = ops.dot(now.g, s)
-            usable = (slope < 0) & room.admits(ops, s, length)
-            return ops.pick(usable, Way(s, -share * slope, slope, length), way), ops.flag(ops.no(usable))
+        def way() -> Way:
+            way = dense_way(ops, model.H, now.g, room, now.radius)
+            return ops.cond(way.slope < 0, lambda: way, down)
 
-        return ops.cond(model.prefers_K(self.well, self.clearly), other, lambda: (way, ops.flag(True)))
+        way = ops.lazy(way)
+        preferred = model.prefers_K(self.well, self.clearly)
+        if not ops.traced and not preferred:
+            return way(), by_H
+        s, share, length = shortened(ops, -ops.times(model.K, now.g), now.radius)
+        slope = ops.dot(now.g, s)
+        usable = preferred & (slope < 0) & room.admits(ops, s, length)
+        return ops.cond(usable, lambda: Way(s, -share * slope, slope, length), way), ops.no(usable)
 
     def _limited_way(self, ops: Any, now: Descent, room: Room, down: Callable[[], Way]) -> Way:
         """The same by limited memory: coordinates that would leave the box stop on its side."""
