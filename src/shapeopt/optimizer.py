@@ -273,33 +273,31 @@ class Optimizer:
     def _host_tell(self, ops: Any, state: State, f: float, g: Any, cost: Any, fit: Any) -> State:
         """`tell` in plain Python: the same for one run, with a call of the active tactic's methods alone."""
         finite = ops.finite(f, g, self._largest)
-        ledger = close(ops, state.line, f, finite and state.live)
-        plant = Plant(state.q, state.p, f, g, True, fit)
-        plant = plant if finite else Plant(state.q, state.p, INF, 0.0 * state.q, False, fit)
-        board, spent, active, horizon = state.board, state.spent + cost, state.active, state.horizon
-        board = self._noisy_base(ops, state, plant) if board.noise_std > 0 else board
+        q, p, active, phase, age, horizon, spent, board, memories, line, live, _ = state
+        ledger = close(ops, line, f, finite and live)
+        plant = Plant(q, p, f, g, True, fit) if finite else Plant(q, p, INF, 0.0 * q, False, fit)
+        if board.noise_std > 0:
+            board = self._noisy_base(ops, state, plant)
         if self.allowance is not None and self.allowance < INF:
             board = board._replace(tank=board.tank - self.allowance * ledger[0] - ledger[1])
-        watched, urgent = state.memories, False
+        urgent, spent, age = False, spent + cost, age + 1
         if self._watchers:
-            watched, urgent = self._watched(ops, watched, board, plant)
-        memories, tactic, age = list(watched), self.tactics[active], state.age + 1
-        memories[active], cause = tactic.observe(ops, memories[active], board, plant)
+            memories, urgent = self._watched(ops, memories, board, plant)
+        held, tactic = list(memories), self.tactics[active]
+        held[active], cause = tactic.observe(ops, held[active], board, plant)
         if not cause and tactic.interruptible:
             cause = CLOCK if age >= horizon else PREEMPTED if urgent else 0
-        stage = active, horizon, board, memories
-        (active, horizon, board, memories), moved, first = self._host_rounds(ops, cause, stage, state, plant, spent)
-        info = Info(state.active, state.phase, first, ledger, state.line.cut)
-        phase, age = self.tactics[active].phase(ops, memories[active]), 0 if first else age
-        q, p, line = moved
-        return State(q, p, active, phase, age, horizon, spent, board, tuple(memories), line, finite, info)
+        stage = active, horizon, board, held
+        (now, horizon, board, held), moved, first = self._host_rounds(ops, cause, stage, line.kinetic, plant, spent)
+        info = Info(active, phase, first, ledger, line.cut)
+        phase = self.tactics[now].phase(ops, held[now])
+        return State(*moved[:2], now, phase, 0 if first else age, horizon, spent, board, tuple(held), moved[2], finite, info)
 
     def _host_rounds(
-        self, ops: Any, cause: int, stage: tuple[int, float, Board, list[Any]], state: State, plant: Plant, spent: Any
+        self, ops: Any, cause: int, stage: tuple[int, float, Board, list[Any]], kinetic: float, plant: Plant, spent: Any
     ) -> tuple[Any, Any, int]:
         """`_rounds` in plain Python, with the memories in a list."""
-        first, kinetic = cause, state.line.kinetic
-        active, horizon, board, memories = stage
+        first, (active, horizon, board, memories) = cause, stage
         for number in range(MOST_ROUNDS):
             if cause:
                 held = active, horizon, board, tuple(memories)
@@ -307,9 +305,10 @@ class Optimizer:
                 memories = list(chosen)
             make = lambda move, board=board: step(ops, plant, move, board, kinetic)  # noqa: E731
             memories[active], moved, cause = self.tactics[active].propose(ops, memories[active], board, plant, make)
-            first = first or (cause if number == 0 else 0)
             if not cause:
                 break
+            if number == 0 and not first:
+                first = cause
         return (active, horizon, board, memories), moved, first
 
     def _observed(self, ops: Any, active: Any, board: Board, memories: tuple, plant: Plant) -> tuple[tuple, Any]:

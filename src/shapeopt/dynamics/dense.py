@@ -111,7 +111,7 @@ class Dense(NamedTuple):
         sound = uy * uy > SOUND**2 * ops.dot(u, u) * yy
         if ops.traced or sound:
             K = ops.pick(sound, K + ops.outer(u / ops.pick(sound, uy, 1.0), u), K)
-        return Dense(H + (cross + cross.T), K, error_H, error_K, self.pairs + 1, self.shape)
+        return Dense(H + (cross + cross.T.copy()), K, error_H, error_K, self.pairs + 1, self.shape)
 
     def _begun(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any) -> Any:
         """The model before the first pair, in that pair's scale."""

@@ -75,8 +75,9 @@ class Hop(AbstractTactic):
         d = z.shape[0]
         prior = self.prior_lower * xp.asarray((1.0, min(1.0, self.few / d)), z.dtype)
         weights = (memory.lower + prior) / (memory.hops + self.prior_hops)
-        bounded = ((board.lower > -INF) & (board.upper < INF)).all() & (d <= self.few)
-        middle = (memory.places == 0) & bounded
+        middle = ops.flag(False)
+        if d <= self.few and (ops.traced or memory.places == 0):
+            middle = (memory.places == 0) & ((board.lower > -INF) & (board.upper < INF)).all()
         anywhere = (u[1] * (weights[0] + weights[1]) < weights[1]) | middle
         number = ops.pick(middle, ops.whole(0), memory.places + 1)
         target = ops.cond(

@@ -90,7 +90,7 @@ def _taken(ops: Any, sweep: Sweep, q: Any, g: Any, split: bool) -> Sweep:
     h_0 = ops.where(anew, 0.0, sweep.height)
     height = h_0 + 0.5 * (g_0 + g) * (q - q_0)
     low, place = _lowest_between(ops, q_0, g_0, h_0, q, g, height)
-    better = xp.stack([~second & (low < sweep.low[0]), second & (low < sweep.low[1])])
+    better = xp.array([~second & (low < sweep.low[0]), second & (low < sweep.low[1])])
     return sweep._replace(
         q=q,
         g=g,

@@ -383,7 +383,10 @@ class Refine(AbstractTactic):
         if ops.traced or not seen:
             way, predicted, now = ops.pick(seen, (way, predicted, now), self._fresh(ops, now, down()))
         bent = ops.pick(seen & by_H, way.bent, 0.0)
-        memory = memory._replace(now=now, length=way.length, bent=bent, predicted=predicted, replaced=ops.no(seen))
+        _, best, unfinished, _, _, _, metric, largest, _, *rest = memory
+        memory = RefineMemory(
+            now, best, unfinished, way.length, bent, predicted, metric, largest, ops.no(seen), *rest
+        )
         placed, inside = ops.no(memory.accepted), room.contains(ops, way.length)
         made = step(Move(now.q + way.s, placed, way=way.s, slope=way.slope, inside=inside))
         cause = self._verdict(ops, memory, board, unseen)
@@ -436,20 +439,21 @@ class Refine(AbstractTactic):
 
     def _verdict(self, ops: Any, memory: RefineMemory, board: Board, unseen: Any) -> Any:
         now, length, root = memory.now, memory.length, memory.now.q.shape[0] ** 0.5
-        nothing = memory.predicted <= unseen
+        f, radius, predicted, accepted = now.f, now.radius, memory.predicted, memory.accepted
+        nothing = predicted <= unseen
         enough = ops.max(self.tolerance * board.spread, self.tolerance_gained * memory.gained)
-        little = (memory.age > 0) & (length < 0.9 * now.radius) & (ops.max(memory.predicted, memory.fell) <= enough)
+        little = (memory.age > 0) & (length < 0.9 * radius) & (ops.max(predicted, memory.fell) <= enough)
         converged = nothing | little | (length <= 8.0 * eps_of(now.q.dtype) * root)
         misfit = ops.no(memory.suspected) & (memory.mismatch > self.suspicious) & (board.noise_std < 0)
-        drowned = misfit & ((memory.rejections >= self.tries) | (now.radius < self.shrunk * self.first_radius * root))
-        failed = ops.no(memory.accepted) & ((now.radius <= self.shortest * root) | nothing)
-        revisit = (board.escapes > 0) & (now.f + unseen >= board.base_f) & (memory.same >= 2)
+        drowned = misfit & ((memory.rejections >= self.tries) | (radius < self.shrunk * self.first_radius * root))
+        failed = ops.no(accepted) & ((radius <= self.shortest * root) | nothing)
+        revisit = (board.escapes > 0) & (f + unseen >= board.base_f) & (memory.same >= 2)
         hopeless = ops.cond(
-            (memory.age >= self.patience) & (now.f > board.base_f),
-            lambda: now.f - self._reach(ops, memory, board) > board.base_f,
+            (memory.age >= self.patience) & (f > board.base_f),
+            lambda: f - self._reach(ops, memory, board) > board.base_f,
             lambda: False,
         )
-        flags = (drowned, hopeless, revisit, failed | board.noisy, memory.accepted & converged, ops.no(now.f < INF))
+        flags = (drowned, hopeless, revisit, failed | board.noisy, accepted & converged, ops.no(f < INF))
         return ops.last(flags, CAUSES)
 
     def _reach(self, ops: Any, memory: RefineMemory, board: Board) -> Any:

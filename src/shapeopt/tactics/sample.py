@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.board import COUPLED, SWEPT, Board, Draws, Offer, Plant, Spec, searched
+from ..core.board import COUPLED, NOT_NOW, SWEPT, Board, Draws, Offer, Plant, Spec, searched
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from ..ops.random import normal
@@ -120,6 +120,8 @@ class Sample(AbstractTactic):
             )
         length = self.share * board.readings
         noisy = board.noisy
+        if not ops.traced and (memory.read > 0 or board.left <= self.room * length or not (noisy or board.small_basins)):
+            return NOT_NOW
         coupled = (board.structure == COUPLED) | (board.structure == SWEPT)
         room = (board.left > self.room * length) & (memory.read == 0)
         boxed = ((board.lower > -INF) & (board.upper < INF)).all()  # without sides there is nothing to sample
