@@ -255,11 +255,13 @@ class Optimizer:
 
         def once(held: tuple) -> tuple:
             cause, stage, moved, first, rounds = held
+            waits = (rounds == 0) | (cause != 0)  # else a lane of a batch that is done, for which nothing need run
             stage = ops.when(cause != 0, lambda old: self._next_stage(ops, old, cause, plant, spent), stage)
             active, horizon, board, memories = stage
             proposer = self._proposer(ops, board, plant, state.line.kinetic)
             common = (moved, state.q, ops.flag(False), ops.whole(0))
-            memories, (moved, target, placed, cause) = ops.dispatch(active, proposer, memories, common)
+            proposing = ops.pick(waits, active, ops.whole(-1))
+            memories, (moved, target, placed, cause) = ops.dispatch(proposing, proposer, memories, common)
             line = state.line
             moved = ops.pick(placed, tuple(step(ops, plant, Move(target), board, line.kinetic)), moved)
             first = ops.pick((rounds == 0) & (first == 0), cause, first)
