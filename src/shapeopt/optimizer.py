@@ -269,7 +269,7 @@ class Optimizer:
 
         again = lambda held: (held[-1] == 0) | ((held[0] != 0) & (held[-1] < MOST_ROUNDS))  # noqa: E731
         held = (cause, stage, (state.q, state.p, state.line), cause, ops.whole(0))
-        _, stage, moved, first, _ = ops.loop(again, once, held)
+        _, stage, moved, first, _ = ops.rounds(again, once, held)
         return stage, moved, first
 
     def _host_tell(self, ops: Any, state: State, f: float, g: Any, cost: Any, fit: Any) -> State:

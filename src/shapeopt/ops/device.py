@@ -68,6 +68,14 @@ class Device:
         return traced.whole(lax.while_loop(again, turn, traced.start))
 
     @staticmethod
+    def rounds(test: Callable[[Any], Any], body: Callable[[Any], Any], x: Any) -> Any:
+        """As `loop`, of a body that changes nothing that matters where the test does not hold: a batch need not choose
+        between old and new for the lanes that are done, which would copy all that is carried."""
+        traced = _Body(body, x)
+        again = lambda carried: test(traced.whole(carried))  # noqa: E731
+        return traced.whole(_rounds(traced, again)(traced.consts, traced.start))
+
+    @staticmethod
     def repeat(n: int, body: Callable[[Any, Any], Any], x: Any) -> Any:
         return lax.fori_loop(jnp.int32(0), jnp.int32(n), body, x)
 
@@ -256,6 +264,23 @@ def _gathered(body: "_Body") -> Any:
             return held[0].at[lanes].set(False, mode="drop"), leaves
 
         end = lax.while_loop(lambda held: held[0].any(), some, (flags, leaves))[1]
+        return end, [True] * len(end)
+
+    return run
+
+
+def _rounds(body: "_Body", test: Callable[[list[Any]], Any]) -> Any:
+    """(consts, start) -> end of a loop; a batch goes on with all lanes while the test holds for any."""
+
+    @jax.custom_batching.custom_vmap
+    def run(consts: list[Any], start: list[Any]) -> list[Any]:
+        return lax.while_loop(test, lambda carried: body(consts, carried), start)
+
+    @run.def_vmap
+    def run_batch(size: int, batched: list[Any], consts: list[Any], start: list[Any]) -> tuple[Any, Any]:
+        turn, tests = jax.vmap(body, in_axes=(_axes(batched[0]), 0)), jax.vmap(test)
+        leaves = _all_lanes(size, batched[1], start)
+        end = lax.while_loop(lambda held: tests(held).any(), lambda held: turn(consts, held), leaves)
         return end, [True] * len(end)
 
     return run
