@@ -274,8 +274,8 @@ class Optimizer:
 
     def _host_tell(self, ops: Any, state: State, f: float, g: Any, cost: Any, fit: Any) -> State:
         """`tell` in plain Python: the same for one run, with a call of the active tactic's methods alone."""
-        finite = ops.finite(f, g, self._largest)
         q, p, active, phase, age, horizon, spent, board, memories, line, live, _ = state
+        finite = ops.finite(f, g, self._largest)
         ledger = close(ops, line, f, finite and live)
         plant = Plant(q, p, f, g, True, fit) if finite else Plant(q, p, INF, 0.0 * q, False, fit)
         if board.noise_std > 0:
@@ -292,8 +292,9 @@ class Optimizer:
         stage = active, horizon, board, held
         (now, horizon, board, held), moved, first = self._host_rounds(ops, cause, stage, line.kinetic, plant, spent)
         info = Info(active, phase, first, ledger, line.cut)
-        phase = self.tactics[now].phase(ops, held[now])
-        return State(*moved[:2], now, phase, 0 if first else age, horizon, spent, board, tuple(held), moved[2], finite, info)
+        phase, age = self.tactics[now].phase(ops, held[now]), 0 if first else age
+        q, p, line = moved
+        return State(q, p, now, phase, age, horizon, spent, board, tuple(held), line, finite, info)
 
     def _host_rounds(
         self, ops: Any, cause: int, stage: tuple[int, float, Board, list[Any]], kinetic: float, plant: Plant, spent: Any
@@ -303,8 +304,7 @@ class Optimizer:
         for number in range(MOST_ROUNDS):
             if cause:
                 held = active, horizon, board, tuple(memories)
-                active, horizon, board, chosen = self._next_stage(ops, held, cause, plant, spent)
-                memories = list(chosen)
+                active, horizon, board, (*memories,) = self._next_stage(ops, held, cause, plant, spent)
             make = lambda move, board=board: step(ops, plant, move, board, kinetic)  # noqa: E731
             memories[active], moved, cause = self.tactics[active].propose(ops, memories[active], board, plant, make)
             if not cause:
@@ -376,8 +376,7 @@ class Optimizer:
         draws = self._draws(ops, board)
         opener = lambda i: lambda memory, _: (self.tactics[i].open(ops, memory, board, plant, draws), _)  # noqa: E731
         memories, _ = ops.dispatch(choice.tactic, opener, memories, ops.whole(0))
-        horizon = ops.real(choice.horizon, self.spec.dtype)
-        return choice.tactic, horizon, board, memories
+        return choice.tactic, ops.real(choice.horizon, self.spec.dtype), board, memories
 
     def _evidence(self, ops: Any, active: Any, board: Board, memories: tuple, plant: Plant) -> Evidence:
         if not ops.traced:

@@ -10,7 +10,7 @@ from shapeopt.dynamics.dense import Room, dense_way
 from shapeopt.ops import HOST
 from shapeopt.optimizer import Optimizer, Policy
 from shapeopt.tactics import Hop, Refine
-from shapeopt.tactics.refine import cubic_minimum
+from shapeopt.tactics.cubic import cubic_minimum
 
 ALONE = Policy((Refine(), Hop()))
 

@@ -57,7 +57,9 @@ class EventLog:
         wrote, cuts = self._writes(modes, causes).tolist(), self._count_cuts(columns)
         places = np.concatenate([self._here, columns["next_x"]]) if "next_x" in columns else None
         self._here = self._here if places is None else places[-particles:]
-        rows = zip(events.tolist(), modes.tolist(), causes.tolist(), wrote, self._named(columns, events), *numbers)
+        rows = zip(
+            events.tolist(), modes.tolist(), causes.tolist(), wrote, self._named(columns, events), *numbers, strict=True
+        )
         for row, mode, cause, written, named, call, value, best in rows:
             who = row % particles
             total = self._cuts_logged[who] if cuts is None else int(cuts[row])
@@ -108,7 +110,9 @@ class EventLog:
         if "tactic" not in columns:
             return [{}] * len(events)
         codes = zip(columns["tactic"][events].tolist(), columns["phase"][events].tolist(), strict=True)
-        return [dict(zip(("tactic", "phase"), self._words(int(tactic), int(phase)), strict=True)) for tactic, phase in codes]
+        return [
+            dict(zip(("tactic", "phase"), self._words(int(tactic), int(phase)), strict=True)) for tactic, phase in codes
+        ]
 
     def _words(self, tactic: int, phase: int) -> tuple[str, str]:
         name, phases = self._names[tactic]

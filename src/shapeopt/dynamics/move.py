@@ -47,8 +47,8 @@ class Move(NamedTuple):
     """What a tactic asks of the plant: a placement onto `target` where `placed`, else a step.
 
     `solve` is v -> M^-1 v with M symmetric and positive definite; `zeta` None: all momentum is dissipated (overdamped);
-    the step is shortened to `radius`. Or `way`, an overdamped step itself, with `slope` = g . way < 0: it is made by the
-    metric M^-1 = (way way^T / (-g . way) + c (I - g g^T / g . g)) / h^2, which is positive definite for any c > 0;
+    the step is shortened to `radius`. Or `way`, an overdamped step itself, with `slope` = g . way < 0: it is made by
+    the metric M^-1 = (way way^T / (-g . way) + c (I - g g^T / g . g)) / h^2, which is positive definite for any c > 0;
     `inside`: its end is known to be in the box, so that the host need not look.
     """
 

@@ -38,6 +38,7 @@ from ..dynamics.dense import Dense, LearnedShape, Room, Way, dense_way, shortene
 from ..dynamics.inverse import Limited
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, eps_of, goes_on
+from .cubic import cubic_minimum
 
 INF = float("inf")
 NONE, CLOCK, CONVERGED = int(Cause.NONE), int(Cause.CLOCK), int(Cause.CONVERGED)
@@ -266,7 +267,13 @@ class Refine(AbstractTactic):
 
     def observe(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> tuple[RefineMemory, Any]:
         """A trial that was not finite (f is infinite then) is rejected, and the next one goes a tenth of the way."""
-        now, inverse, gamma, metric, dtype = memory.now, memory.now.inverse, memory.now.gamma, memory.metric, plant.q.dtype
+        now, inverse, gamma, metric, dtype = (
+            memory.now,
+            memory.now.inverse,
+            memory.now.gamma,
+            memory.metric,
+            plant.q.dtype,
+        )
         steep, end = ops.dot(now.g, now.g), ops.dot(plant.g, plant.g)
         if ops.traced or end < self.flat**2 * steep:
             plant, end = self._unless_flat(ops, now, plant, steep, end)
@@ -311,27 +318,17 @@ class Refine(AbstractTactic):
             lambda: (plant.q, plant.f, plant.g, 0, fall, fall, self._like_base(ops, memory.same, board, plant)),
             lambda: (now.q, now.f, now.g, memory.rejections + 1, memory.fell, 0.0, memory.same),
         )
-        return RefineMemory(
+        return memory._replace(
             now=Descent(q, f, g, inverse, gamma, radius),
-            best=memory.best,
-            unfinished=memory.unfinished,
-            length=memory.length,
-            bent=memory.bent,
-            predicted=memory.predicted,
-            metric=metric,
-            largest=largest,
-            replaced=memory.replaced,
             accepted=ops.flag(accepted),
             rejections=rejections,
             fell=fell,
             gained=ops.max(self.forgetting * memory.gained, gain),
+            metric=metric,
+            largest=largest,
             age=memory.age + 1,
-            start=memory.start,
-            origin=memory.origin,
-            suspected=memory.suspected,
             mismatch=ops.pick(plant.finite, 0.7 * memory.mismatch + 0.3 * error, memory.mismatch),
             same=same,
-            prospect=memory.prospect,
         ), goes_on(ops)
 
     def _unless_flat(self, ops: Any, now: Descent, plant: Plant, steep: Any, end: Any) -> tuple[Plant, Any]:
@@ -383,10 +380,7 @@ class Refine(AbstractTactic):
         if ops.traced or not seen:
             way, predicted, now = ops.pick(seen, (way, predicted, now), self._fresh(ops, now, down()))
         bent = ops.pick(seen & by_H, way.bent, 0.0)
-        _, best, unfinished, _, _, _, metric, largest, _, *rest = memory
-        memory = RefineMemory(
-            now, best, unfinished, way.length, bent, predicted, metric, largest, ops.no(seen), *rest
-        )
+        memory = memory._replace(now=now, length=way.length, bent=bent, predicted=predicted, replaced=ops.no(seen))
         placed, inside = ops.no(memory.accepted), room.contains(ops, way.length)
         made = step(Move(now.q + way.s, placed, way=way.s, slope=way.slope, inside=inside))
         cause = self._verdict(ops, memory, board, unseen)
@@ -497,14 +491,3 @@ class Refine(AbstractTactic):
 def _next(ops: Any, memory: RefineMemory) -> Any:
     """The larger of the last decrease and the predicted one."""
     return ops.max(memory.predicted, ops.pick(memory.fell < INF, memory.fell, 0.0))
-
-
-def cubic_minimum(ops: Any, slope: Any, rise: Any, slope_end: Any) -> Any:
-    """Minimum in t of the cubic with value 0 and `slope` at t = 0, `rise` and `slope_end` at t = 1; else 1/4."""
-    z = slope + slope_end - 3.0 * rise
-    square = z * z - slope * slope_end
-    root = ops.sqrt(square)
-    bottom = slope_end - slope + 2.0 * root
-    sound = (square >= 0) & (bottom != 0)
-    t = 1.0 - (slope_end + root - z) / ops.pick(sound, bottom, 1.0)
-    return ops.pick(sound & (abs(t) < INF), t, 0.25)

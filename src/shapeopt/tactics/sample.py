@@ -120,7 +120,9 @@ class Sample(AbstractTactic):
             )
         length = self.share * board.readings
         noisy = board.noisy
-        if not ops.traced and (memory.read > 0 or board.left <= self.room * length or not (noisy or board.small_basins)):
+        if not ops.traced and (
+            memory.read > 0 or board.left <= self.room * length or not (noisy or board.small_basins)
+        ):
             return NOT_NOW
         coupled = (board.structure == COUPLED) | (board.structure == SWEPT)
         room = (board.left > self.room * length) & (memory.read == 0)
