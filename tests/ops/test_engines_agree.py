@@ -50,7 +50,18 @@ def test_dispatch_changes_the_chosen_memory_alone(ops, chosen):
 @ENGINES
 def test_loops_count_their_rounds(ops):
     assert float(ops.loop(lambda x: x < 10.0, lambda x: x + 3.0, ops.real(0.0))) == 12.0
+    assert float(ops.rounds(lambda x: x < 10.0, lambda x: x + 3.0, ops.real(0.0))) == 12.0
     assert float(ops.repeat(4, lambda i, x: x + ops.real(i), ops.real(0.0))) == 6.0
+
+
+def test_rounds_of_a_batch_are_those_of_each_lane():
+    def run(start, step):
+        body = lambda x: DEVICE.pick(x < 10.0, x + step, x)  # noqa: E731
+        return DEVICE.rounds(lambda x: x < 10.0, body, start)
+
+    starts, steps = jnp.array([0.0, 9.0, 20.0]), jnp.array([3.0, 4.0, 1.0])
+    np.testing.assert_array_equal(jax.vmap(run)(starts, steps), [12.0, 13.0, 20.0])
+    np.testing.assert_array_equal(jax.vmap(run, in_axes=(None, 0))(jnp.array(0.0), steps), [12.0, 12.0, 10.0])
 
 
 @ENGINES

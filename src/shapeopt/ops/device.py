@@ -69,8 +69,6 @@ class Device:
 
     @staticmethod
     def rounds(test: Callable[[Any], Any], body: Callable[[Any], Any], x: Any) -> Any:
-        """As `loop`, of a body that changes nothing that matters where the test does not hold: a batch need not choose
-        between old and new for the lanes that are done, which would copy all that is carried."""
         traced = _Body(body, x)
         again = lambda carried: test(traced.whole(carried))  # noqa: E731
         return traced.whole(_rounds(traced, again)(traced.consts, traced.start))

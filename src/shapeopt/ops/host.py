@@ -8,6 +8,8 @@
     lazy(make)                     a function whose answer is make(): made where it is asked for, or once by a batch
     when(flag, change, old)        change(old) or old; a batch calls it where a lane needs it: for rare, long branches
     loop(test, body, x)            while test(x): x = body(x)
+    rounds(test, body, x)          the same, of a body that changes nothing that matters where the test does not hold:
+                                   a batch then need not copy all that is carried
     repeat(n, body, x)             x = body(i, x) for i in 0 .. n - 1
     dispatch(i, work, memories, common)
                                    (memory, common) = work(i)(memory, common) for the i-th memory alone
@@ -78,6 +80,8 @@ class Host:
         while test(x):
             x = body(x)
         return x
+
+    rounds = loop
 
     @staticmethod
     def repeat(n: int, body: Callable[[Any, Any], Any], x: Any) -> Any:
