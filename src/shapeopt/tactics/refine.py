@@ -213,6 +213,7 @@ class Refine(AbstractTactic):
             now=known,
             accepted=ops.flag(False),
             rejections=ops.whole(0),
+            metric=None if memory.metric is None else ops.pick(begun, memory.metric, board.metric),
             gained=ops.pick(begun, memory.gained, 0.0),
             same=ops.pick(begun, memory.same, ops.whole(0)),
             age=ops.pick(begun, memory.age, ops.whole(0)),
