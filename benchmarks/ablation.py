@@ -1,8 +1,8 @@
-"""What each tactic of the default policy earns on the dev halves of the suites: the policy without it, problem by problem.
+"""What each tactic of the default policy earns on the dev halves of the suites: the policy without it, case by case.
 
     .venv/bin/python benchmarks/ablation.py [--only sample hop] [--groups "real, gradients"] [--out FILE]
 
-Every variant is another `Policy`, run as `shapeopt.minimize` runs it, from the same starts with the same seeds and calls.
+Every variant is another `Policy` behind `shapeopt.minimize`, from the same starts with the same seeds and calls.
 Real problems (other people's objectives and data) and classic test functions are counted apart, as are gradients,
 values alone and noise; of suites with several starts a problem, the first one is run. In noise the reading is not
 what counts, but the true value at the point that was read. Areas are those of the scoreboard, with the lowest value of
