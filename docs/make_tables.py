@@ -1,4 +1,4 @@
-"""Fills the results of README.md, docs/which_tool.md and docs/speed.md from benchmarks/records.
+"""Fills the results of README.md and of some pages of docs from benchmarks/records.
 
 python docs/make_tables.py
 """
@@ -13,11 +13,6 @@ from shapeopt.bench.suite_store import load_boards
 
 ROOT = Path(__file__).parent.parent
 RECORDS = ROOT / "benchmarks" / "records"
-ABLATION = (
-    "In that table an area is the mean over 500 calls of the share of the way to 1e-8 of the first gap that the best "
-    "gap has made, on a logarithmic scale; a hit is a gap below 1e-2; what is lost is paired over tasks, with "
-    "bootstrap intervals (BCa), bold where they leave 0 out."
-)
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 MADE = "Made by `python docs/make_tables.py` from the records that `benchmarks/` wrote."
 TOLERANCE = 1e-5
@@ -109,28 +104,30 @@ def throughput() -> str:
 
 
 def ablation() -> str:
-    """What each tactic earns."""
-    lines = ["| without | tasks | area with | area lost | hits lost |", "|---|---|---|---|---|"]
-    for row in rows("universal_ablation"):
-        tasks = f"{row['tasks']} in {row['cells']} {row['group']} cells"
-        lost = (_lost(row[f"{figure}_difference"], row[f"{figure}_interval"]) for figure in ("area", "hits"))
-        lines.append(f"| {row['part']} | {tasks} | {row['area']:.3f} | {' | '.join(lost)} |")
+    """What each tactic earns, a column a kind of problems."""
+    found = rows("ablation")
+    parts = list(dict.fromkeys(row["part"] for row in found))
+    of = {(row["tactic"], row["part"]): row for row in found}
+    counts = {row["part"]: f"{row['part']} ({row['problems']})" for row in found}
+    lines = ["| without | " + " | ".join(counts[part] for part in parts) + " |", "|---" * (len(parts) + 1) + "|"]
+    for tactic in dict.fromkeys(row["tactic"] for row in found):
+        cells = (_lost(of.get((tactic, part))) for part in parts)
+        lines.append(f"| {tactic} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _lost(difference: float, interval: list[float]) -> str:
-    """How much is lost, bold where the interval leaves 0 out."""
-    low, high = sorted(-end for end in interval)
-    text = f"{-difference:+.3f} ({low:+.3f} to {high:+.3f})"
+def _lost(row: dict | None) -> str:
+    """The area that is lost without a tactic, bold where the interval leaves 0 out; a dash where nothing changes."""
+    if row is None or not row["changed"]:
+        return "–"
+    low, high = row["interval"]
+    text = f"{row['lost']:+.3f} ({low:+.3f} to {high:+.3f})"
     return f"**{text}**" if low > 0 or high < 0 else text
 
 
 def speed() -> list[str]:
-    """What the page on speed has: first answers, throughput, and the ablation once its record is made."""
-    parts = ["## Seconds to the first answer", startup(), "## Calls a second", throughput()]
-    if (RECORDS / "universal_ablation.json").is_file():
-        parts += ["## What each tactic earns", "One off at a time, on the same tasks.", ablation(), ABLATION]
-    return parts
+    """What the page on speed has: first answers and throughput."""
+    return ["## Seconds to the first answer", startup(), "## Calls a second", throughput()]
 
 
 def fill(path: Path, *parts: str) -> None:
@@ -150,6 +147,7 @@ def main() -> None:
     fill(ROOT / "README.md", suites(boards), note)
     fill(ROOT / "docs" / "which_tool.md", tools(boards))
     fill(ROOT / "docs" / "speed.md", *speed(), MADE)
+    fill(ROOT / "docs" / "what_tactics_earn.md", ablation())
 
 
 if __name__ == "__main__":

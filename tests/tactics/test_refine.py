@@ -5,7 +5,10 @@ import pytest
 from optimizer_runs import bowl, kinked, rastrigin, rosenbrock, run_on_host
 from scipy.optimize import minimize
 
+import shapeopt
+from shapeopt.bench.suites import SUITES
 from shapeopt.core.board import Plant, Spec
+from shapeopt.core.codes import Cause
 from shapeopt.dynamics.dense import Room, dense_way
 from shapeopt.ops import HOST
 from shapeopt.optimizer import Optimizer, Policy
@@ -150,7 +153,7 @@ def test_descents_that_fell_as_predicted_make_a_run_readier_to_leave():
 
 def test_the_best_basin_is_resumed_before_the_run_ends():
     """Left by the tolerance on what was gained, it is finished to round-off in the last readings."""
-    loose = Policy((Refine(tolerance_gained=1e-2), Hop()))
+    loose = Policy((Refine(tolerance_gained=1e-2, forgetting=0.7, others=1000), Hop()))
     x0 = np.random.default_rng(0).uniform(-2.0, 2.0, 6)
     made = run_on_host(rosenbrock, x0, 200, policy=loose)
     first = next(
@@ -158,6 +161,27 @@ def test_the_best_basin_is_resumed_before_the_run_ends():
     )
     left, late = np.min(made.value[: first + 1]), np.min(made.value[-20:])
     assert late < left and late == made.best
+
+
+def test_an_unfinished_best_basin_is_resumed_after_so_many_others_and_then_after_twice_as_many():
+    tactic, memory, board = entered(np.array([1.0, 1.0]), 5.0, np.array([0.0, 3.0]))
+    board = board._replace(base=memory.now.q, base_f=5.0, fresh=False, left=50.0, readings=100.0)
+    kept = tactic._kept(HOST, memory._replace(predicted=1.0), board, int(Cause.CONVERGED), 1e-12)
+    bids = [tactic.offer(HOST, kept, board._replace(escapes=count)).bid for count in range(6)]
+    assert bids[: tactic.others] == [-np.inf] * tactic.others and bids[tactic.others :] == [1.5, 1.5]
+    other = kept._replace(now=kept.now._replace(f=9.0), same=2, gained=1e6)  # of the basin that was left since
+    resumed = tactic.open(HOST, other, board, reading([3.0, 3.0], 9.0, [1.0, 0.0]), None)
+    assert resumed.now.f == 5.0 and resumed.same == 0 and resumed.gained == 0
+    again = tactic._kept(HOST, resumed._replace(predicted=1.0), board._replace(escapes=4), int(Cause.CONVERGED), 1e-12)
+    assert again.due == 2 * 4 + tactic.others
+    done = tactic._kept(HOST, resumed._replace(predicted=0.0), board, int(Cause.CONVERGED), 1e-12)
+    assert tactic.offer(HOST, done, board._replace(escapes=100)).bid == -np.inf
+
+
+def test_a_fall_from_a_very_high_start_does_not_end_a_descent_in_a_valley():
+    problem = SUITES["nist"].problem("mgh17/start1").make()  # 9e4 at first, 1 after seven calls, 5e-5 at last
+    result = shapeopt.minimize(problem.fun, problem.x0, jac=True, budget=500, seed=0)
+    assert result.fun < 1.0001 * problem.minimum
 
 
 def gaussian_well(x):

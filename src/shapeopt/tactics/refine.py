@@ -76,6 +76,7 @@ class RefineMemory(NamedTuple):
     now: Descent
     best: Descent
     unfinished: Any  # whether the best one still predicts a decrease that could be seen
+    due: Any  # basins left, of the run, after which it is resumed
     length: Any  # of the trial's step from the incumbent
     bent: Any  # its curvature s.B s, where BFGS made it
     predicted: Any  # decrease that the trial predicts
@@ -121,7 +122,7 @@ class Refine(AbstractTactic):
     clearly: float = 1.0  # if it is lower than BFGS's by this
     tolerance: float = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is left,
     tolerance_gained: float = 1e-8  # and as a share of what the last steps gained
-    forgetting: float = 0.7  # of that gain, by reading
+    forgetting: float = 0.3  # of that gain, by reading
     patience: int = 3  # readings before a basin may be called hopeless
     prior_mean: float = (
         0.9  # of log R, and its scale: quartiles of R of 2.5 and 10, and 75 in one of ten, as descents on
@@ -131,6 +132,7 @@ class Refine(AbstractTactic):
     chance: float = 0.5  # of the chance of a new basin, below which a basin is hopeless
     same_basin: float = 0.03  # agreement of f with the quadratic that has its bottom at the base
     reserve: float = 0.1  # share of the run that may be kept to resume the best basin
+    others: int = 4  # basins after which the best one is resumed, if none of them was lower; then after twice as many
     dense: int = 200  # dimensions up to which the model is a matrix
     pairs: int = 24  # of the limited-memory model beyond
     opening_radius: float = INF  # the same in a run's first basin, where a family's memory has placed it: the smaller
@@ -157,6 +159,7 @@ class Refine(AbstractTactic):
             now=descent(),
             best=descent(),
             unfinished=no,
+            due=ops.whole(0),
             length=zero,
             bent=zero,
             predicted=infinite,
@@ -194,8 +197,9 @@ class Refine(AbstractTactic):
         d, quiet = board.base.shape[0], ops.no(board.noisy)
         opens = quiet & (board.fresh | board.interrupted)
         late = board.left <= ops.max(6.0, ops.min(self.reserve * board.readings, d + 6.0))
-        finishes = quiet & memory.unfinished & late & ops.no(board.fresh)
-        return Offer(ops.pick(finishes, 9.0, ops.pick(opens, 4.0, -INF)), 2.0 * d, INF)
+        resumes = quiet & memory.unfinished & ops.no(board.fresh)
+        bid = ops.pick(opens, 4.0, ops.pick(resumes & (board.escapes >= memory.due), 1.5, -INF))
+        return Offer(ops.pick(resumes & late, 9.0, bid), 2.0 * d, INF)
 
     def open(
         self, ops: Any, memory: RefineMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
@@ -210,6 +214,9 @@ class Refine(AbstractTactic):
             now=known,
             accepted=ops.flag(False),
             rejections=ops.whole(0),
+            metric=None if memory.metric is None else ops.pick(begun, memory.metric, board.metric),
+            gained=ops.pick(begun, memory.gained, 0.0),
+            same=ops.pick(begun, memory.same, ops.whole(0)),
             age=ops.pick(begun, memory.age, ops.whole(0)),
             start=ops.pick(begun, memory.start, known.f),
             origin=ops.pick(begun, memory.origin, known.q),
@@ -484,6 +491,7 @@ class Refine(AbstractTactic):
         return memory._replace(
             best=ops.pick(best, memory.now, memory.best),
             unfinished=ops.flag(unfinished),
+            due=ops.pick(best, 2 * ops.whole(board.escapes) + self.others, memory.due),
             prospect=self._learned(ops, memory, cause),
         )
 
