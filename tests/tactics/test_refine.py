@@ -153,7 +153,7 @@ def test_descents_that_fell_as_predicted_make_a_run_readier_to_leave():
 
 def test_the_best_basin_is_resumed_before_the_run_ends():
     """Left by the tolerance on what was gained, it is finished to round-off in the last readings."""
-    loose = Policy((Refine(tolerance_gained=1e-2, forgetting=0.7, others=1000), Hop()))
+    loose = Policy((Refine(tolerance_gained=1e-2, forgetting_first=0.7, others=1000), Hop()))
     x0 = np.random.default_rng(0).uniform(-2.0, 2.0, 6)
     made = run_on_host(rosenbrock, x0, 200, policy=loose)
     first = next(

