@@ -303,20 +303,20 @@ class Interpolate(AbstractTactic):
         return memory, made, ops.pick(lost, ops.whole(int(Cause.STALL)), cause)
 
     def _spread_point(self, ops: Any, memory: InterpolateMemory, board: Board) -> Any:
-        """The next of the two points along each coordinate, in z."""
+        """The next of the two points along each coordinate from the lowest point so far, in z."""
         xp, d, model = ops.xp, memory.centre.shape[0], memory.model
         size = memory.axes[0, 0]
-        i = ops.remainder(model.count - 1, d)
+        i = ops.whole((model.count - 1) // 2)
         one = memory.first[i]
         up, down = (board.upper[i] - memory.centre[i]) / size, (memory.centre[i] - board.lower[i]) / size
         ahead, behind = ops.pick(one > 0, up, down), ops.pick(one > 0, down, up)
         length = abs(one)
-        lower = model.values[1 + i] < memory.start
+        lower = model.best == model.count - 1
         back = ops.pick(behind >= 0.5 * length, -one * ops.min(1.0, behind / length), 0.5 * one)
         on = ops.pick(ahead >= 2.0 * length, 2.0 * one, ops.pick(behind >= length, -one, 0.5 * one))
         second = ops.pick(lower, on, back)
-        along = ops.pick(model.count <= d, one, second)
-        return xp.asarray(xp.arange(d, dtype=xp.int32) == i, memory.centre.dtype) * ops.real(along, memory.centre.dtype)
+        along = ops.pick(ops.remainder(model.count, 2) == 1, one, second)
+        return ops.where(xp.arange(d, dtype=xp.int32) == i, ops.real(along, memory.centre.dtype), model.at_best()[0])
 
     def _planned(self, ops: Any, memory: InterpolateMemory, board: Board) -> tuple[InterpolateMemory, Any]:
         """The memory with the next trial, or the news that there is none."""
