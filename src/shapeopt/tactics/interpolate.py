@@ -86,7 +86,7 @@ class Interpolate(AbstractTactic):
     slow_share: float = 1e-3  # of all that a stage has gained: a contraction that gained less since the last one
     patience: int = 2  # comes after so many readings a dimension, even if points are far away
     resting: float = 0.1  # of all that a stage has gained: a contraction that gained less lets other tactics have a say
-    doubtful: float = 1.0  # trials a dimension after which they have, too,
+    doubtful: float = 0.2  # trials a dimension after which they have, too,
     mostly: float = 0.7  # if such a share of the trials failed,
     asks: int = 4  # from so many dimensions on
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
