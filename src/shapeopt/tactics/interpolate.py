@@ -1,8 +1,9 @@
 """Descend by values alone: a quadratic through past values, minimised in a trust region, one value a step.
 
-The points are x = c + T z. A stage reads its start and two points along each coordinate; then each trial is the model's
-minimum within `radius` (in z, where 1 is the resolution of the stage). The trial joins the points, as one more or for
-one that is far away or of little use, and the model changes least (quadratic_model.py).
+The points are x = c + T z. A stage reads its start and two points along each coordinate, from the lowest point so far:
+these readings are a coordinate search already, and the model goes through them as through a cross around the start.
+Then each trial is the model's minimum within `radius` (in z, where 1 is the resolution of the stage). The trial joins
+the points, as one more or for one that is far away or of little use, and the model changes least (quadratic_model.py).
 
     spread   two points along each coordinate, the second where the first makes it likely to be lower
     step     a trial; `radius` grows and shrinks by how much of the predicted decrease came
