@@ -78,6 +78,26 @@ def test_holes_in_the_domain_are_walked_around():
     assert result.fun < 1e-4
 
 
+def test_opening_points_follow_the_lowest_one():
+    """Each of them changes one coordinate of the lowest point so far, or goes on along the same line."""
+    d, bottom = 6, np.linspace(-2.0, 2.0, 6)
+    fun = lambda x: float(np.sum((x - bottom) ** 2 + np.cos(3.0 * x)))  # noqa: E731
+    result = shapeopt.minimize(fun, np.full(d, 3.3), bounds=BOUNDS, budget=2 * d + 2)
+    opens = result.trace.tactic == "interpolate"
+    points, values = result.trace.x[opens], result.trace.value[opens]
+    before = result.trace.x[~opens][np.argmin(result.trace.value[~opens])]
+    points, values = np.vstack([before, points]), np.concatenate([[fun(before)], values])
+    moved = 0
+    for i in range(1, 2 * d + 1):
+        coordinate = (i - 1) // 2
+        lowest = points[np.argmin(values[: 2 * coordinate + 1])]
+        others = np.arange(d) != coordinate
+        np.testing.assert_allclose(points[i][others], lowest[others])
+        assert points[i][coordinate] != lowest[coordinate]
+        moved += bool(np.any(lowest != before))
+    assert moved > d
+
+
 def test_the_stage_spends_one_value_a_reading_and_no_force_is_read():
     fun, _, x0 = quadratic_of(5)
     result = shapeopt.minimize(fun, x0, bounds=BOUNDS, budget=80)

@@ -13,6 +13,11 @@ def rippled(x):
     return float(np.sum(0.2 * y**2 + 3.0 * np.sin(2.5 * y) ** 2))
 
 
+def spiked(x):
+    """Values that tell nothing of those nearby."""
+    return float(np.mod(np.sum(np.sin(np.arange(1, x.size + 1) * 91.7 * x)) * 43.7, 1.0))
+
+
 def bowl(x):
     return float(np.sum(np.arange(1, x.size + 1) * (x - 1.3) ** 2))
 
@@ -70,6 +75,15 @@ def test_a_descent_goes_on_with_its_model_where_nothing_better_was_found():
                 resumed += 1
                 assert np.sum(points[i] != points[np.argmin(values[:i])]) > 1  # a new model reads along coordinates
     assert resumed > 0
+
+
+def test_it_is_asked_as_soon_as_the_first_trials_of_a_descent_fail():
+    """Before d trials of a model that tells nothing of f; where the model is right, not before it is done."""
+    d = 8
+    rugged, smooth = (shapeopt.minimize(f, np.full(d, -4.0), bounds=BOUNDS, budget=60) for f in (spiked, bowl))
+    assert 2 * d < np.argmax(scouted(rugged)) <= 2 * d + 7
+    asked = int(np.argmax(scouted(smooth)))
+    assert asked == 0 or smooth.trace.value[:asked].min() < 1e-8
 
 
 def test_few_dimensions_and_gradients_have_none():

@@ -1,8 +1,9 @@
 """Descend by values alone: a quadratic through past values, minimised in a trust region, one value a step.
 
-The points are x = c + T z. A stage reads its start and two points along each coordinate; then each trial is the model's
-minimum within `radius` (in z, where 1 is the resolution of the stage). The trial joins the points, as one more or for
-one that is far away or of little use, and the model changes least (quadratic_model.py).
+The points are x = c + T z. A stage reads its start and two points along each coordinate, from the lowest point so far:
+these readings are a coordinate search already, and the model goes through them as through a cross around the start.
+Then each trial is the model's minimum within `radius` (in z, where 1 is the resolution of the stage). The trial joins
+the points, as one more or for one that is far away or of little use, and the model changes least (quadratic_model.py).
 
     spread   two points along each coordinate, the second where the first makes it likely to be lower
     step     a trial; `radius` grows and shrinks by how much of the predicted decrease came
@@ -86,7 +87,7 @@ class Interpolate(AbstractTactic):
     slow_share: float = 1e-3  # of all that a stage has gained: a contraction that gained less since the last one
     patience: int = 2  # comes after so many readings a dimension, even if points are far away
     resting: float = 0.1  # of all that a stage has gained: a contraction that gained less lets other tactics have a say
-    doubtful: float = 1.0  # trials a dimension after which they have, too,
+    doubtful: float = 0.2  # trials a dimension after which they have, too,
     mostly: float = 0.7  # if such a share of the trials failed,
     asks: int = 4  # from so many dimensions on
     hope: float = 4.0  # multiple of the predicted decrease that is believed possible
@@ -303,20 +304,20 @@ class Interpolate(AbstractTactic):
         return memory, made, ops.pick(lost, ops.whole(int(Cause.STALL)), cause)
 
     def _spread_point(self, ops: Any, memory: InterpolateMemory, board: Board) -> Any:
-        """The next of the two points along each coordinate, in z."""
+        """The next of the two points along each coordinate from the lowest point so far, in z."""
         xp, d, model = ops.xp, memory.centre.shape[0], memory.model
         size = memory.axes[0, 0]
-        i = ops.remainder(model.count - 1, d)
+        i = ops.whole((model.count - 1) // 2)
         one = memory.first[i]
         up, down = (board.upper[i] - memory.centre[i]) / size, (memory.centre[i] - board.lower[i]) / size
         ahead, behind = ops.pick(one > 0, up, down), ops.pick(one > 0, down, up)
         length = abs(one)
-        lower = model.values[1 + i] < memory.start
+        lower = model.best == model.count - 1
         back = ops.pick(behind >= 0.5 * length, -one * ops.min(1.0, behind / length), 0.5 * one)
         on = ops.pick(ahead >= 2.0 * length, 2.0 * one, ops.pick(behind >= length, -one, 0.5 * one))
         second = ops.pick(lower, on, back)
-        along = ops.pick(model.count <= d, one, second)
-        return xp.asarray(xp.arange(d, dtype=xp.int32) == i, memory.centre.dtype) * ops.real(along, memory.centre.dtype)
+        along = ops.pick(ops.remainder(model.count, 2) == 1, one, second)
+        return ops.where(xp.arange(d, dtype=xp.int32) == i, ops.real(along, memory.centre.dtype), model.at_best()[0])
 
     def _planned(self, ops: Any, memory: InterpolateMemory, board: Board) -> tuple[InterpolateMemory, Any]:
         """The memory with the next trial, or the news that there is none."""

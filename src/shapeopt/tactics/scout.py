@@ -79,7 +79,7 @@ class Scout(AbstractTactic):
     memory: float = 5.0  # calls a dimension of others after which their gain is forgotten to 1 / e,
     own_memory: float = 2.0  # and trials a dimension after which its own gain is
     opening: float = 20.0  # trials a dimension that it has at once where most steps of a descent fail,
-    failing: float = 0.45  # so many, as the board's mismatch
+    failing: float = 0.35  # so many, as the board's mismatch
     least: int = 4  # dimensions: in fewer ones, spread samples find other basins
     most: int = 64
 
