@@ -41,6 +41,7 @@ from .planner import FamilyOrder, FixedOrder
 from .tactics import (
     AbstractTactic,
     Explore,
+    FitForces,
     GaussNewton,
     Hop,
     Interpolate,
@@ -75,6 +76,7 @@ TACTICS: tuple[AbstractTactic, ...] = (
     Sample(),
     Scout(),
     Explore(),
+    FitForces(),
     Settle(),
     Interpolate(),
     GaussNewton(),
