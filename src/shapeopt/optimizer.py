@@ -203,7 +203,7 @@ class Optimizer:
             predicted=zero,
             noise_std=real(self.noise_std),
             noisy=no,
-            value_noise=real(self.noise_std if spec.values_only else UNKNOWN),
+            value_noise=real(self.noise_std if spec.values_only else 0.0),
             value_precision=real(UNKNOWN),
             structure=ops.whole(UNTESTED),
             small_basins=no,

@@ -26,11 +26,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from ..core.board import NOT_NOW, Board, Draws, Evidence, Offer, Plant, Spec
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, bid, found, goes_on
-from .trust_region import in_sphere
 
 INF = float("inf")
 CAUSES = (int(Cause.HOPELESS), int(Cause.CONVERGED))
@@ -42,17 +43,17 @@ class FitForcesMemory(NamedTuple):
 
     points: Any
     forces: Any
-    values: Any  # +inf in rows without a finite reading
-    read: Any  # readings of the run
+    values: Any
+    read: Any  # finite readings of the run
     q: Any
     f: Any
     g: Any
     radius: Any
     length: Any  # of the trial's step
     predicted: Any  # its decrease
-    noise: Any  # standard deviation of a force's coordinate, as fits have left it
+    expected: Any  # the force that the fit predicts there
+    noise: Any  # mean square of a force's coordinate from that
     gained: Any  # decrease of the last steps: the largest one, forgotten by and by
-    accepted: Any
     age: Any
     origin: Any
     start: Any
@@ -71,13 +72,16 @@ class FitForces(AbstractTactic):
     poor: float = 0.1
     good: float = 0.5
     first_radius: float = 0.3  # per root coordinate, where the box is 10 wide
+    next_radius: float = 0.1  # the same where a basin is gone on with
     shortest: float = 1e-6  # likewise: a shorter one has converged
-    learning: float = 0.3  # weight of the last fit in the logarithm of the noise
     forgetting: float = 0.9  # of what steps gained, by reading
+    learning: float = 0.3  # weight of the last reading's error in the noise
     tolerance: float = 1e-4  # of the stage's gain, that steps must gain
     patience: int = 6  # readings before a basin may be hopeless
     hope: float = 10.0  # by how many times what the last steps gained a basin may be above the base
     reserve: float = 0.3  # share of the run in which the base may be resumed
+    doubt: float = 4.0  # error of the field's quadratic at a distance of h, in gamma h / 2
+    flat: float = 1e-3  # of the largest curvature: a smaller one counts as this
     most: int = 64  # dimensions
 
     name: ClassVar[str] = "fit forces"
@@ -94,7 +98,7 @@ class FitForces(AbstractTactic):
         return FitForcesMemory(
             points=rows(),
             forces=rows(),
-            values=xp.full(room, xp.inf, dtype),
+            values=xp.zeros(room, dtype),
             read=ops.whole(0),
             q=zeros(),
             f=ops.real(INF, dtype),
@@ -102,9 +106,9 @@ class FitForces(AbstractTactic):
             radius=zero,
             length=zero,
             predicted=zero,
+            expected=zeros(),
             noise=zero,
             gained=zero,
-            accepted=no,
             age=ops.whole(0),
             origin=zeros(),
             start=zero,
@@ -112,14 +116,16 @@ class FitForces(AbstractTactic):
         )
 
     def watch(self, ops: Any, memory: FitForcesMemory, board: Board, plant: Plant) -> tuple[FitForcesMemory, Any]:
+        return ops.when(plant.finite, lambda old: self._written(ops, old, plant), memory), ops.flag(False)
+
+    def _written(self, ops: Any, memory: FitForcesMemory, plant: Plant) -> FitForcesMemory:
         row = ops.remainder(memory.read, memory.values.shape[0])
-        memory = memory._replace(
+        return memory._replace(
             points=ops.put(memory.points, row, plant.q),
             forces=ops.put(memory.forces, row, plant.g),
             values=ops.put(memory.values, row, plant.f),
             read=memory.read + 1,
         )
-        return memory, ops.flag(False)
 
     def offer(self, ops: Any, memory: FitForcesMemory, board: Board) -> Offer:
         if not ops.traced and not board.noisy:
@@ -131,95 +137,80 @@ class FitForces(AbstractTactic):
         self, ops: Any, memory: FitForcesMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
     ) -> FitForcesMemory:
         q, f, g = ops.pick(board.fresh, (plant.q, plant.f, plant.g), (board.base, board.base_f, board.base_g))
-        d, dtype = q.shape[0], q.dtype
-        near = ops.xp.sort(self._away(ops, memory, q))[2]  # of two others, if the readings before led here
-        first = self.first_radius * d**0.5
-        radius = ops.pick(board.fresh | ops.no((near > 0) & (near < first)), first, near)
+        zero = ops.real(0.0, q.dtype)
         return memory._replace(
             q=q,
             f=f,
             g=g,
-            radius=ops.real(radius, dtype),
-            noise=ops.pick(memory.noise > 0, memory.noise, board.noise_std),
-            gained=ops.real(INF, dtype),
-            accepted=ops.flag(board.fresh),
+            radius=ops.pick(board.fresh, self.first_radius, self.next_radius) * q.shape[0] ** 0.5 + zero,
+            noise=board.noise_std**2,
+            gained=zero,
             age=ops.whole(0),
             origin=q,
             start=f,
             resumed=ops.flag(memory.resumed | board.scored),
         )
 
-    def _away(self, ops: Any, memory: FitForcesMemory, q: Any) -> Any:
-        """Distances of the readings; infinite of rows without one."""
-        square = ((memory.points - q) ** 2).sum(axis=1)
-        return ops.xp.sqrt(ops.where(memory.values < INF, square, ops.xp.inf))
-
     def observe(self, ops: Any, memory: FitForcesMemory, board: Board, plant: Plant) -> tuple[FitForcesMemory, Any]:
         """A trial that was not finite (f is infinite then) is rejected."""
-        slack = ops.max(board.value_noise, 0.0)
-        fall = memory.f - plant.f
-        share = ops.over(fall + slack, ops.max(memory.predicted, 0.0) + slack + TINY)
-        accepted = fall + slack > 0
-        shorter = ops.min(memory.radius, ops.max(memory.length, 0.1 * memory.radius)) * self.shrink
-        longer = self.grow * memory.radius
-        grows = (share > self.good) & (memory.length > 0.8 * memory.radius)
-        radius = ops.pick(share < self.poor, shorter, ops.pick(grows, longer, memory.radius))
-        gained = ops.pick(memory.gained < INF, self.forgetting * memory.gained, 0.0)
+        fall, slack = memory.f - plant.f, board.value_noise
+        share, whole = fall + slack, memory.predicted + slack
+        accepted = share > 0
+        shorter = self.shrink * ops.min(memory.radius, ops.max(memory.length, 0.1 * memory.radius))
+        grows = (share > self.good * whole) & (memory.length > 0.8 * memory.radius)
+        wider = ops.pick(grows, self.grow * memory.radius, memory.radius)
+        error = plant.g - memory.expected
+        noise = (1.0 - self.learning) * memory.noise + self.learning / error.shape[0] * ops.dot(error, error)
         q, f, g = ops.pick(accepted, (plant.q, plant.f, plant.g), (memory.q, memory.f, memory.g))
         return memory._replace(
             q=q,
             f=f,
             g=g,
-            radius=radius,
-            gained=ops.max(gained, ops.pick(accepted, fall, 0.0)),
-            accepted=ops.flag(accepted),
+            radius=ops.pick(share > self.poor * whole, wider, shorter),
+            noise=noise,
+            gained=ops.max(self.forgetting * memory.gained, fall),
             age=memory.age + 1,
         ), goes_on(ops)
 
     def propose(
         self, ops: Any, memory: FitForcesMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[FitForcesMemory, Stepped, Any]:
-        a, H, h, noise = self._fit(ops, memory)
-        way = h * in_sphere(ops, a, H, memory.radius / h)
-        target = ops.xp.minimum(ops.xp.maximum(memory.q + way, board.lower), board.upper)
-        t = (target - memory.q) / h
-        predicted = -h * (ops.dot(a, t) + 0.5 * ops.dot(t, ops.times(H, t)))
-        memory = memory._replace(length=ops.norm(target - memory.q), predicted=predicted, noise=noise)
-        placed = ops.no(memory.accepted & (ops.dot(plant.g, way) < 0))
-        return memory, step(Move(target, placed, way=way)), self._verdict(ops, memory, board)
+        a, H, h = self._fit(ops, memory, board.value_noise)
+        w, V = ops.eigh(H)
+        size = abs(w)
+        z = ops.times(V, ops.times(a, V) / ops.xp.maximum(size, self.flat * size.max() + TINY))
+        far = memory.q - z * ops.min(memory.radius / (ops.norm(z) + TINY), h)
+        target = ops.xp.minimum(ops.xp.maximum(far, board.lower), board.upper)
+        s = memory.q - target
+        memory = memory._replace(
+            length=ops.norm(s), predicted=0.5 * ops.dot(a, s), expected=a - ops.times(H, s / h)
+        )
+        return memory, step(Move(target)), self._verdict(ops, memory, board)
 
-    def _fit(self, ops: Any, memory: FitForcesMemory) -> tuple[Any, Any, Any, Any]:
-        """(a, H, h, noise): the force at the incumbent, its derivative by t, the scale of t, and the noise."""
-        xp, d = ops.xp, memory.q.shape[0]
-        away = self._away(ops, memory, memory.q)
-        there = away < INF
-        count = ops.min(memory.read, memory.values.shape[0])
-        nearest = ops.min(count, int(self.crowd * (d + 1)))
-        near = xp.sort(away)[nearest - 1]
-        h = ops.max(ops.pick(near < INF, near, 0.0), self.wide * memory.radius)
-        t = ops.where(there[:, None], (memory.points - memory.q) / h, 0.0)
-        square, steep = ops.dot(memory.g, memory.g), (memory.forces**2).sum(axis=1)
-        w = ops.where(there, 1.0 / (1.0 + (t * t).sum(axis=1)) ** 2, 0.0)
-        w = w * ((1.0 + self.steep) * square + TINY) / (square + self.steep * steep + TINY)
+    def _fit(self, ops: Any, memory: FitForcesMemory, value_noise: Any) -> tuple[Any, Any, Any]:
+        """(a, H, h): the force at the incumbent, its derivative by t, and the scale of t."""
+        xp, (room, d) = ops.xp, memory.points.shape
+        count = ops.min(memory.read, room)
+        square = ((memory.points - memory.q) ** 2).sum(axis=1)
+        away = xp.sqrt(ops.where(np.arange(room, dtype=np.int32) < count, square, xp.inf))
+        h = ops.max(xp.sort(away)[ops.min(count, int(self.crowd * (d + 1))) - 1], self.wide * memory.radius)
+        t, far = (memory.points - memory.q) / h, (away / h) ** 2  # infinite where there is no reading: no weight
+        here, steep = ops.dot(memory.g, memory.g) + TINY, (memory.forces**2).sum(axis=1)
+        w = (1.0 + self.steep) * here / ((1.0 + far) ** 2 * (here + self.steep * steep))
         total = w.sum()
         mean_t, mean_g = w @ t / total, w @ memory.forces / total
-        dt, dg = t - mean_t, ops.where(there[:, None], memory.forces - mean_g, 0.0)
-        spread, bent, size = (w @ (one * two).sum(axis=1) for one, two in ((dt, dt), (dt, dg), (dg, dg)))
-        known = (spread > 0) & (size > 0)
-        spread = ops.pick(known, spread, 1.0)
-        least = 0.1 * xp.sqrt(size / spread / d)
-        gamma = ops.pick(known, ops.max(bent / spread, least), ops.norm(memory.g) * h / memory.radius + TINY)
-        ridge = (memory.noise / gamma) ** 2 + 1e-9
-        A = (dt.T * w) @ dt
-        J = ops.solve(A + ridge * xp.eye(d, dtype=t.dtype), (dt.T * w) @ (dg - gamma * dt))
-        a = mean_g - gamma * mean_t - mean_t @ J
-        H = 0.5 * (J + J.T) + gamma * xp.eye(d, dtype=t.dtype)
-        rest = dg - gamma * dt - dt @ J
-        free = total - 1.0 - xp.trace(ops.solve(A + ridge * xp.eye(d, dtype=t.dtype), A))
-        left = xp.sqrt(w @ (rest * rest).sum(axis=1) / d / ops.max(free, 1.0))
-        told = (free > 1.0) & (left > 0) & (memory.noise > 0)
-        noise = ops.pick(told, memory.noise * (left / memory.noise) ** self.learning, memory.noise)
-        return a, H, h, noise
+        dt = t - mean_t
+        weighted, eye = dt.T * w, np.eye(d, dtype=t.dtype)
+        A, C = weighted @ dt, weighted @ (memory.forces - mean_g)
+        e, V = ops.eigh(A)
+        gamma = ops.max((C * eye).sum() / (e.sum() + TINY), 0.1 * xp.sqrt(here))
+        loose = memory.noise / gamma**2 + 1e-9
+        K = gamma * eye + (V / (abs(e) + loose)) @ (V.T @ (C - gamma * A))
+        a, H = mean_g - mean_t @ K, 0.5 * (K + K.T)
+        missed = (memory.values - memory.f) / h - (t * (a + 0.5 * (t @ H))).sum(axis=1)
+        rows = t.T / ((self.doubt * gamma) ** 2 * (far * far + 1e-12) + 2.0 * (value_noise / h) ** 2)
+        sure = total / (memory.noise + 1e-9 * here)
+        return a + ops.solve_positive(rows @ t + sure * eye, rows @ missed), H, h
 
     def _verdict(self, ops: Any, memory: FitForcesMemory, board: Board) -> Any:
         hoped = ops.max(memory.gained, memory.predicted)
