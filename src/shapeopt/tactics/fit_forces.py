@@ -33,7 +33,6 @@ from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, bid, found, goes_on
 
-INF = float("inf")
 CAUSES = (int(Cause.HOPELESS), int(Cause.CONVERGED))
 TINY = 1e-30
 
@@ -101,7 +100,7 @@ class FitForces(AbstractTactic):
             values=xp.zeros(room, dtype),
             read=ops.whole(0),
             q=zeros(),
-            f=ops.real(INF, dtype),
+            f=zero,
             g=zeros(),
             radius=zero,
             length=zero,
@@ -156,9 +155,8 @@ class FitForces(AbstractTactic):
         fall, slack = memory.f - plant.f, board.value_noise
         share, whole = fall + slack, memory.predicted + slack
         accepted = share > 0
-        shorter = self.shrink * ops.min(memory.radius, ops.max(memory.length, 0.1 * memory.radius))
-        grows = (share > self.good * whole) & (memory.length > 0.8 * memory.radius)
-        wider = ops.pick(grows, self.grow * memory.radius, memory.radius)
+        shorter = ops.min(self.shrink * memory.radius, memory.length)
+        wider = ops.max(memory.radius, ops.pick(share > self.good * whole, self.grow * memory.length, 0.0))
         error = plant.g - memory.expected
         noise = (1.0 - self.learning) * memory.noise + self.learning / error.shape[0] * ops.dot(error, error)
         q, f, g = ops.pick(accepted, (plant.q, plant.f, plant.g), (memory.q, memory.f, memory.g))
@@ -178,7 +176,7 @@ class FitForces(AbstractTactic):
         a, H, h = self._fit(ops, memory, board.value_noise)
         w, V = ops.eigh(H)
         size = abs(w)
-        z = ops.times(V, ops.times(a, V) / ops.xp.maximum(size, self.flat * size.max() + TINY))
+        z = ops.times(V, ops.times(a, V) / ops.xp.maximum(size, self.flat * size.max()))
         far = memory.q - z * ops.min(memory.radius / (ops.norm(z) + TINY), h)
         target = ops.xp.minimum(ops.xp.maximum(far, board.lower), board.upper)
         s = memory.q - target
@@ -204,13 +202,12 @@ class FitForces(AbstractTactic):
         A, C = weighted @ dt, weighted @ (memory.forces - mean_g)
         e, V = ops.eigh(A)
         gamma = ops.max((C * eye).sum() / (e.sum() + TINY), 0.1 * xp.sqrt(here))
-        loose = memory.noise / gamma**2 + 1e-9
+        loose = memory.noise / gamma**2
         K = gamma * eye + (V / (abs(e) + loose)) @ (V.T @ (C - gamma * A))
         a, H = mean_g - mean_t @ K, 0.5 * (K + K.T)
         missed = (memory.values - memory.f) / h - (t * (a + 0.5 * (t @ H))).sum(axis=1)
         rows = t.T / ((self.doubt * gamma) ** 2 * (far * far + 1e-12) + 2.0 * (value_noise / h) ** 2)
-        sure = total / (memory.noise + 1e-9 * here)
-        return a + ops.solve_positive(rows @ t + sure * eye, rows @ missed), H, h
+        return a + ops.solve_positive(rows @ t + total / memory.noise * eye, rows @ missed), H, h
 
     def _verdict(self, ops: Any, memory: FitForcesMemory, board: Board) -> Any:
         hoped = ops.max(memory.gained, memory.predicted)
@@ -228,8 +225,8 @@ class FitForces(AbstractTactic):
             q=memory.q,
             f=memory.f,
             g=memory.g,
-            basin=memory.f < INF,
+            basin=ops.flag(True),
             rebase=ops.flag(True),
             descent=ops.norm(memory.q - memory.origin) / plant.q.shape[0] ** 0.5,
-            fall=abs(memory.start - memory.f),
+            fall=memory.start - memory.f,
         )
