@@ -14,7 +14,7 @@ from shapeopt.optimizer import TACTICS, Policy
 from shapeopt.tactics import AbstractTactic, Hop, Refine
 
 START = np.array([3.3, -2.1, 4.0, 1.2])
-LIMITS = ("refine", "fit forces", "settle")  # tactics that move by steps, not by placements alone
+LIMITS = ("refine", "settle")  # tactics that move by steps, not by placements alone
 CALLS = 100
 FUNCTIONS = {"rastrigin": rastrigin, "wells": wells, "rosenbrock": rosenbrock, "kinks": kinked}
 
@@ -172,7 +172,7 @@ def test_a_start_that_is_not_finite_is_survived():
 @pytest.mark.parametrize(
     ("tactic", "fun"), [(t, rosenbrock if t == "refine" else Noisy(rastrigin, 50.0)) for t in LIMITS]
 )
-def test_the_metrics_of_refine_fit_forces_and_settle_are_positive_definite(tactic, fun, monkeypatch):
+def test_the_metrics_of_refine_and_settle_are_positive_definite(tactic, fun, monkeypatch):
     metrics = []
 
     def watched(ops, plant, move, board, kinetic):

@@ -4,17 +4,22 @@ With t = (x - c) / h, c the incumbent, h the distance of the n-th nearest readin
 
     min_{a, J}  sum_i w_i |g_i - a - (gamma I + J) t_i|^2 + lambda |J|^2
     w_i = (1 + |t_i|^2)^-2 / (|g_c|^2 + `steep` |g_i|^2)       long forces are far from the bottom, and often noisier
-    gamma: mean curvature of the readings,   lambda = (noise / gamma)^2: the prior of J has gamma's size
+    gamma: mean curvature of the readings,   lambda = noise^2 / gamma^2: the prior of J has gamma's size
 
 so that noise averages out over many readings, a few of them already tell curvature along the way, and where little is
-known the field is gamma I. The next trial is made at the minimum of the field's quadratic a.t + t.(gamma I + sym J) t/2
-within a radius. A trial becomes the incumbent if it is lower, and the radius follows from how much lower:
+known the field is gamma I. Then a moves so far towards what the values tell as its noise and theirs allow:
 
-    r = (f - f(q + s) + e) / (predicted + e)       e: noise of values, 0 where they are exact (Sun and Nocedal 2023)
+    min_b  sum_i (f_i - f_c - h (t_i.(a + b) + t_i.H t_i / 2))^2 / v_i + |b|^2 sum_i w_i / noise^2,  H = gamma I + sym J
+    v_i = (`doubt` gamma h |t_i|^2)^2 + 2 e^2       e: noise of values, 0 where they are exact
 
-These are overdamped steps with M = h^2 H where the force that was read points down the step, placements elsewhere. All
-readings of the run are watched, so the descent that was interrupted to look for noise is not forgotten, nor is a basin
-that is resumed.
+The next trial is c - h |H|^-1 (a + b), shortened to a radius and to the box: the refine limit, M = h^2 |H|, made by
+placements, since the force that was read need not point down the step. A trial becomes the incumbent if it is lower,
+and the radius follows from how much lower (Sun and Nocedal 2023 have e alike):
+
+    r = (f - f(q + s) + e) / (predicted + e)
+
+noise^2 is the mean square of what the field missed at the last trials. All readings of the run are watched, so that the
+descent that was interrupted to look for noise is not forgotten, nor a basin that is resumed.
 
     converged   the radius is short, or the steps gained next to nothing of what the stage has gained
     hopeless    the value is above the base's by many times what the last steps gained
@@ -65,11 +70,11 @@ class FitForces(AbstractTactic):
 
     crowd: float = 2.0  # readings of a fit, in coefficients of a coordinate's force
     wide: float = 3.0  # h at the least, in radii
-    steep: float = 2.0
+    steep: float = 2.0  # weight of a force's own length in its noise
     grow: float = 2.0  # of the radius after a good trial that it shortened,
     shrink: float = 0.6  # and after a poor one
-    poor: float = 0.1
-    good: float = 0.5
+    poor: float = 0.1  # r of a poor trial,
+    good: float = 0.5  # and of a good one
     first_radius: float = 0.3  # per root coordinate, where the box is 10 wide
     next_radius: float = 0.1  # the same where a basin is gone on with
     shortest: float = 1e-6  # likewise: a shorter one has converged
@@ -79,7 +84,7 @@ class FitForces(AbstractTactic):
     patience: int = 6  # readings before a basin may be hopeless
     hope: float = 10.0  # by how many times what the last steps gained a basin may be above the base
     reserve: float = 0.3  # share of the run in which the base may be resumed
-    doubt: float = 4.0  # error of the field's quadratic at a distance of h, in gamma h / 2
+    doubt: float = 4.0  # error of the field's quadratic at a distance of h, in gamma h
     flat: float = 1e-3  # of the largest curvature: a smaller one counts as this
     most: int = 64  # dimensions
 
@@ -180,9 +185,7 @@ class FitForces(AbstractTactic):
         far = memory.q - z * ops.min(memory.radius / (ops.norm(z) + TINY), h)
         target = ops.xp.minimum(ops.xp.maximum(far, board.lower), board.upper)
         s = memory.q - target
-        memory = memory._replace(
-            length=ops.norm(s), predicted=0.5 * ops.dot(a, s), expected=a - ops.times(H, s / h)
-        )
+        memory = memory._replace(length=ops.norm(s), predicted=0.5 * ops.dot(a, s), expected=a - ops.times(H, s / h))
         return memory, step(Move(target)), self._verdict(ops, memory, board)
 
     def _fit(self, ops: Any, memory: FitForcesMemory, value_noise: Any) -> tuple[Any, Any, Any]:
