@@ -57,6 +57,7 @@ PAIRS = [(d, name) for d in FUNCTIONS for name in FUNCTIONS[d]]
 
 BY_VALUES = {"interpolate", "explore", "scout", "value check", "regress"}  # tactics of runs of values alone
 OF_FITS = {"gauss_newton"}  # in runs of `least_squares` alone, on the host
+OF_MANY = {"settle"}  # beyond 64 dimensions
 
 
 def starts(d, name):
@@ -88,11 +89,11 @@ def test_both_engines_decide_alike_and_close_the_ledger(d, name):
 
 @pytest.mark.parametrize("d", NOISY)
 def test_both_engines_decide_alike_on_noisy_forces(d):
-    """Over fewer calls: with noise a stage of momentum amplifies round-off."""
+    """Over fewer calls: with noise a descent amplifies round-off."""
     x0 = np.random.default_rng(0).uniform(-5.0, 5.0, d)
     host, there = (run(Noisy(NOISY[d], 5.0), x0, CALLS) for run in (run_on_host, run_on_device))
     agree(host, there, 60, 60)
-    assert "noise check" in host.tactics and "settle" in host.tactics
+    assert "noise check" in host.tactics and "fit forces" in host.tactics
     assert closes(host).all() and closes(there).all()
 
 
@@ -111,7 +112,7 @@ def test_the_ledger_closes_for_every_tactic_on_both_engines():
             made = run(fun, rng.uniform(-half, half, ALL), budget, lower=-half, upper=half)
             assert closes(made).all()
             seen[run] |= set(made.tactics)
-    shipped = {"start", *(tactic.name for tactic in TACTICS)} - BY_VALUES - OF_FITS
+    shipped = {"start", *(tactic.name for tactic in TACTICS)} - BY_VALUES - OF_FITS - OF_MANY
     assert all(names == shipped for names in seen.values()), seen
 
 
@@ -138,7 +139,7 @@ def test_a_policy_without_some_tactics_agrees_too_and_never_uses_them():
     x0, bounds = starts(SMALL, "rastrigin")
     host, there = (run(rastrigin, x0, CALLS, policy=policy, **bounds) for run in (run_on_host, run_on_device))
     agree(host, there)
-    assert set(host.tactics) <= {"start", "refine", "hop", "noise check", "settle"} and "hop" in host.tactics
+    assert set(host.tactics) <= {"start", "refine", "hop", "noise check", "fit forces"} and "hop" in host.tactics
 
 
 class CentreMemory(NamedTuple):
@@ -220,7 +221,7 @@ def test_a_tactic_without_a_use_has_no_memory_and_no_offer(d):
     optimizer = Optimizer(Policy(), Spec(d))
     unused = {t.name for t in optimizer.tactics if t.blank(HOST, Spec(d)) is None}
     assert (
-        unused - BY_VALUES - OF_FITS
+        unused - BY_VALUES - OF_FITS - OF_MANY
         == {
             1: {"pair model", "separable sum", "turned axes", "sample"},
             2: {"pair model", "turned axes", "sample"},

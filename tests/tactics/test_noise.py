@@ -1,4 +1,6 @@
-"""Noise is found where there is some and nowhere else, and then basins are settled in."""
+"""Noise is found where there is some and nowhere else, and then forces are fitted, or basins settled in."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +16,10 @@ from optimizer_runs import (
     wells,
 )
 
-from shapeopt.optimizer import Policy
+from shapeopt.optimizer import TACTICS, Policy
+from shapeopt.tactics import Settle
 
+SETTLING = Policy(tuple(replace(t, least=0) if isinstance(t, Settle) else t for t in TACTICS)).without("fit forces")
 EXACT = {
     "bowl": bowl,
     "rastrigin": rastrigin,
@@ -35,7 +39,7 @@ def test_exact_forces_are_never_taken_for_noisy(name, dtype):
     for seed in range(3):
         x0 = np.random.default_rng(seed).uniform(-5.0, 5.0, 6).astype(dtype)
         made = run_on_host(EXACT[name], x0, 200, seed=seed, keep=True)
-        assert made.states[-1].board.noise_std <= 0.0 and "settle" not in made.tactics
+        assert made.states[-1].board.noise_std <= 0.0 and not {"fit forces", "settle"} & set(made.tactics)
 
 
 @pytest.mark.parametrize(("fun", "std"), [(rastrigin, 5.0), (bowl, 5.0), (bowl, 0.5)])
@@ -43,19 +47,20 @@ def test_noise_is_found_and_measured(fun, std):
     for seed in range(3):
         x0 = np.random.default_rng(seed).uniform(-5.0, 5.0, 8)
         made = run_on_host(Noisy(fun, std, seed), x0, 300, seed=seed, keep=True)
-        assert made.tactics.count("noise check") == 1 and "settle" in made.tactics
+        assert made.tactics.count("noise check") == 1 and "fit forces" in made.tactics
         np.testing.assert_allclose(made.states[-1].board.noise_std, std, rtol=0.7)
 
 
-def test_settling_gets_lower_than_refining_under_strong_noise():
+@pytest.mark.parametrize("policy", [Policy(), SETTLING])
+def test_fitting_forces_and_settling_get_lower_than_refining_under_strong_noise(policy):
     gains = []
     for seed in range(6):
         x0 = np.random.default_rng(seed).uniform(-5.0, 5.0, 8)
-        settled, refined = (
-            run_on_host(Noisy(bowl, 20.0, seed), x0, 200, policy=policy, seed=seed).best
-            for policy in (Policy(), Policy().without("settle", "noise check", "sample"))
+        lower, refined = (
+            run_on_host(Noisy(bowl, 20.0, seed), x0, 200, policy=one, seed=seed).best
+            for one in (policy, Policy().without("fit forces", "settle", "noise check", "sample"))
         )
-        gains.append(np.log(refined / settled))
+        gains.append(np.log(refined / lower))
     assert np.median(gains) > 0.0
 
 
@@ -66,12 +71,12 @@ def test_noise_that_is_given_is_measured_at_the_start_and_none_is_believed():
     np.testing.assert_allclose(told.x[1], x0, rtol=1e-14)
     assert told.states[-1].board.noise_std == 0.0, "the forces are exact after all"
     trusting = run_on_host(Noisy(rastrigin, 5.0), x0, 300, noise=0.0)
-    assert not {"settle", "noise check"} & set(trusting.tactics)
+    assert not {"fit forces", "settle", "noise check"} & set(trusting.tactics)
 
 
 def test_a_stage_of_settling_returns_to_the_base_and_ends_by_its_clock():
     x0 = np.random.default_rng(0).uniform(-5.0, 5.0, 8)
-    made = run_on_host(Noisy(bowl, 20.0), x0, 300)
+    made = run_on_host(Noisy(bowl, 20.0), x0, 300, policy=SETTLING)
     ends = [(phase, cause) for tactic, phase, cause in made.decisions if tactic == "settle" and cause != "none"]
     assert ends and set(ends) == {("settle", "clock")}
     assert ("settle", "return", "none") in made.decisions

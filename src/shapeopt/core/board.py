@@ -85,7 +85,7 @@ class Board(NamedTuple):
     predicted: Any  # decrease that was still predicted there when its stage ended
     noise_std: Any  # of a force's coordinate; negative while it is not known
     noisy: Any  # whether the force at the base is known to drown in it
-    value_noise: Any  # standard deviation of a value, in runs of values alone; negative while it is not known
+    value_noise: Any  # standard deviation of a value; negative while it is not known, in runs of values alone
     value_precision: Any  # unit of the last digit of values; 0 where they look exact, negative while it is not known
     structure: Any  # one of UNTESTED, COUPLED, SUM, TURNED_SUM, PAIR_SUM and SWEPT
     small_basins: Any  # whether a basin was met that is small for the box

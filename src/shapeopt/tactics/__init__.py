@@ -2,6 +2,7 @@
 
 from .base import AbstractTactic
 from .explore import Explore
+from .fit_forces import FitForces
 from .gauss_newton import GaussNewton
 from .hop import Hop
 from .interpolate import Interpolate
@@ -21,6 +22,7 @@ from .value_check import ValueCheck
 __all__ = [
     "AbstractTactic",
     "Explore",
+    "FitForces",
     "GaussNewton",
     "Hop",
     "Interpolate",

@@ -1,6 +1,6 @@
 """Read the base a second time, where changes of value do not fit the forces: is the force noisy?
 
-    noise_std = sqrt(mean (g' - g)^2 / 2)
+    noise_std = sqrt(mean (g' - g)^2 / 2),   value_noise = |f' - f| / sqrt(2)
 
 Departs from the paper: not in it; there noise is known.
 """
@@ -92,4 +92,5 @@ class NoiseCheck(AbstractTactic):
             f=memory.f,
             g=ops.pick(plant.finite, 0.5 * (plant.g + memory.g), memory.g),
             noise_std=ops.pick(plant.finite, measured, UNKNOWN),
+            value_noise=ops.pick(plant.finite, abs(plant.f - memory.f) / 2.0**0.5, UNKNOWN),
         )

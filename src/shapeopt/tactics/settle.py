@@ -58,6 +58,7 @@ class Settle(AbstractTactic):
     sampled: float = 4.0  # readings a dimension that sampling must have
     sample_share: float = 0.35
     again: int = 4  # one escape in so many goes back to the base, to settle there once more,
+    least: int = 65  # dimensions, below which forces are fitted instead (fit_forces.py)
     work: float = 0.5  # if the last basin fell by such a share of the noise's work on the way, or more
 
     name: ClassVar[str] = "settle"
@@ -65,7 +66,7 @@ class Settle(AbstractTactic):
     phases: ClassVar[tuple[str, ...]] = ("return", "settle")
 
     def blank(self, ops: Any, spec: Spec) -> SettleMemory | None:
-        if spec.values_only:
+        if spec.values_only or (spec.dimension < self.least and not spec.residuals):
             return None
         zeros, zero = (lambda: ops.xp.zeros(spec.dimension, spec.dtype)), ops.real(0.0, spec.dtype)
         first = ops.real(self.first_step, spec.dtype)
