@@ -17,7 +17,7 @@ site_pages.write(DOCS / "generated")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # what the notebooks' kernels inherit
 absent = [
     name
-    for name in ("ase", "lmfit", "nevergrad", "optuna", "sklearn", "torch")
+    for name in ("ase", "lmfit", "nevergrad", "optimagic", "optuna", "pypesto", "sklearn", "torch")
     if importlib.util.find_spec(name) is None
 ]
 
