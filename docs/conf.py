@@ -28,7 +28,7 @@ version = release = shapeopt.__version__
 language = "en"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build", "conf.py", "make_*.py", "site_pages.py", "generated/*.md"]
+exclude_patterns = ["_build", "conf.py", "make_*.py", "check_site.py", "site_pages.py", "generated/*.md"]
 nitpick_ignore_regex = [("py:.*", r"(?!shapeopt\b).*")]  # types of other libraries, whose pages are elsewhere
 
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]

@@ -31,7 +31,7 @@ class Objective:
 
 
 class UserFunction:
-    """A user's function that remembers what it raised, so that its own errors can be told from ours.
+    """A user's function that remembers what it raised, so that its own errors can be told from those of shapeopt.
 
     Once Ctrl-C has asked the run to end, it is not called again.
     """
