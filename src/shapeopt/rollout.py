@@ -84,7 +84,7 @@ def rollout(
         ValueError: what the optimizer raises for a dimension or a budget that it can't run.
 
     Example:
-        trace = rollout(Adam(), ExactOracle(task), x0, task.box, 200, jax.random.key(0))
+        trace = rollout(Adam(0.1), ExactOracle(task), x0, task.box, 200, jax.random.key(0))
     """
     run_key, noise_key = jax.random.split(key)
     best = Best(x0, jnp.asarray(jnp.inf, x0.dtype))
