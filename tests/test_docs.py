@@ -19,6 +19,15 @@ PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("results/*.md"), DOCS / "examples
 FENCE = re.compile(r"^```(?:\{code-cell\} )?python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 MADE = runpy.run_path(str(DOCS / "site_pages.py"))
 OTHER_NAMES = re.compile(r"\boracle calls?\b|\bstart law|\bours\b", flags=re.IGNORECASE)  # calls, starts, shapeopt
+OUTCOMES = {  # of what the last block of a page leaves, where the page itself asserts nothing and no other test does
+    "adapters": lambda names: names["shape"].best.fun < 1e-9,
+    "budget": lambda names: names["result"].fun < 1e-6,
+    "get_started": lambda names: names["result"].fun < 1e-6,
+    "noisy_gradients": lambda names: names["result"].fun < 0.01,
+    "read_the_report": lambda names: abs(names["result"].fun + 5.4895) < 1e-3,
+    "train_family": lambda names: names["result"].fun < 1e-6,
+    "value_only": lambda names: names["result"].fun < 1e-6 and abs(names["printed"].fun - 1000) < 0.5,
+}
 PIECES = {"own_optimizer.md"}  # shows parts of a file, which tests/test_examples.py runs whole
 
 
@@ -65,6 +74,8 @@ def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch):
             compiled = compile(code, str(path), "exec")
             if path.name not in PIECES:
                 exec(compiled, names)
+    if path.stem in OUTCOMES:
+        assert OUTCOMES[path.stem](names)
 
 
 def test_readme_s_python_compiles():
