@@ -6,7 +6,8 @@
                                     which includes the tests that take long
     python3 dev.py gate [args]      set up, then measure what was met once and compare it with the stored record; args
                                     go to benchmarks/gate.py, such as --renew
-    python3 dev.py docs [args]      set up, add what requirements-docs.lock pins, then build the site; args go to Sphinx
+    python3 dev.py docs [args]      set up, add what requirements-docs.lock pins, then build the site and check its
+                                    links and sizes; args go to Sphinx
     python3 dev.py lock [args]      make both locks again; args (such as --upgrade) go to uv
 
 Where packages come from is the business of the user's own pip and uv settings; no address is kept here.
@@ -176,15 +177,15 @@ def _tier(arguments: list[str]) -> list[str]:
 
 
 def docs(arguments: list[str]) -> int:
-    """Build the site with warnings as errors; notebooks whose code has not changed are not run again."""
+    """Build the site with warnings as errors and check it; notebooks whose code has not changed are not run again."""
     setup()
     wanted = fingerprint() + hashlib.sha256(DOCS_LOCK.read_bytes()).hexdigest()
     if not DOCS_STAMP.exists() or DOCS_STAMP.read_text() != wanted:
         pinned(DOCS_LOCK)
         DOCS_STAMP.write_text(wanted)
     options = ["-n", "-W", "--keep-going", "-q", "-b", "html"]
-    code = run(PYTHON, "-m", "sphinx", *options, "docs", SITE, *arguments)
-    print(f"dev.py: {'the site could not be built' if code else f'open {SITE}/index.html'}", flush=True)
+    code = run(PYTHON, "-m", "sphinx", *options, "docs", SITE, *arguments) or run(PYTHON, "docs/check_site.py", SITE)
+    print(f"dev.py: {'the site is not in order' if code else f'open {SITE}/index.html'}", flush=True)
     return code
 
 

@@ -4,7 +4,7 @@
 
 The objective itself counts how often it is evaluated and where. Parts: `doors` (each way to hand an objective over, see
 `guarantee_doors.py`), `loops` (this library's optimizers with every oracle, compiled by `rollout`, all seeds in one
-batch), `bench` (the same through a comparison's cells, with fewer methods), `peers` (other people's, under our
+batch), `bench` (the same through a comparison's cells, with fewer methods), `peers` (other people's, under the same
 counter), `boxes` (drawn doors in boxes of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates and
 starts on faces and in corners). Needs the extras `peers` and `torch`. Each part has its record, kept after each
 row: a run that was cut short goes on where it was, unless the library has changed since. Exit code 1 if a run was
@@ -162,8 +162,8 @@ def of_peers(config: Config) -> Cells:
     for oracle_name in config.oracles:
         oracle = ORACLES[oracle_name](fun, jnp.asarray(LOWER), jnp.asarray(UPPER))
         for name, peer in PEERS.items():
-            if not available(peer.package) or (config.methods and name not in config.methods):
-                continue
+            if peer.needs_residuals or not available(peer.package) or (config.methods and name not in config.methods):
+                continue  # a plain function has no residuals
             for budget in config.budgets:
                 seeds = config.seeds if budget < 100 else config.seeds_of_slow
 

@@ -60,7 +60,7 @@ class Guard:
             self.deeds[f"{event} {arguments[:1]}"] += 1
 
     def _strange(self, path: Any) -> bool:
-        """Whether a file is opened that is none of ours; a traceback shows lines of sources, and handles are open."""
+        """Whether a file is opened that does not belong here; tracebacks show lines of sources, handles are open."""
         return isinstance(path, str) and not path.startswith(self.folder) and not path.endswith(".py")
 
     def __enter__(self) -> None:

@@ -247,7 +247,7 @@ def measure(name: str, make: Make, config: Config, number: int) -> tuple[Row, di
 
 
 def main(config: Config) -> int:
-    print(f"{'problem':18}{'d':>4}{'SciPy':>8}{'ours':>8}   ratio 25 % / median / 75 %    failed S/O/both      s")
+    print(f"{'problem':18}{'d':>4}{'SciPy':>8}{'shapeopt':>9}   ratio 25 % / median / 75 %    failed S/O/both      s")
     rows, calls = [], []
     for number, (name, make) in enumerate(problems()):
         if config.only and not any(part in name for part in config.only):
@@ -259,7 +259,7 @@ def main(config: Config) -> int:
         flags = f"{row.scipy_failed}/{row.ours_failed}/{row.both_failed}"
         tied = "  tie: neither got there" if 2 * row.both_failed >= config.starts else ""
         verdict = tied if row.passes else "  above the bar"
-        line = f"{row.name:18}{row.dimension:4d}{row.scipy:8.0f}{row.ours:8.0f}{ratio}{flags:>15}{row.seconds:12.1f}"
+        line = f"{row.name:18}{row.dimension:4d}{row.scipy:8.0f}{row.ours:9.0f}{ratio}{flags:>15}{row.seconds:12.1f}"
         print(line + verdict, flush=True)
     missed = [row for row in rows if not row.passes]
     ties = sum(2 * row.both_failed >= config.starts for row in rows)

@@ -1,4 +1,4 @@
-"""The promises of docs/guarantees.md put to SciPy's optimizers, as they come, and to this library.
+"""The guarantees of docs/guarantees.md put to SciPy's optimizers, as they come, and to this library.
 
     .venv/bin/python benchmarks/peer_behaviour.py [--seeds 20] [--out benchmarks/records/peer_behaviour.json]
 
@@ -23,7 +23,7 @@ import shapeopt
 
 BUDGET = 100
 BOUNDS = [(-5.0, 5.0)] * 3
-BROKEN = ("most", "outside", "best_lost_among_nan", "best_lost_by_an_exception")  # promises, if above 0
+BROKEN = ("most", "outside", "best_lost_among_nan", "best_lost_by_an_exception")  # guarantees, if above 0
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def rows(config: Config) -> list[Row]:
 
 def main(config: Config) -> int:
     found = rows(config)
-    print("| what | ours, s | SciPy, s | target |\n|---|---|---|---|")
+    print("| what | shapeopt, s | SciPy, s | target |\n|---|---|---|---|")
     for row in found:
         scipy = "" if row.scipy is None else f"{row.scipy:.2f}"
         verdict = f"{row.target}, {'met' if row.passes else 'missed'}" if row.target else ""

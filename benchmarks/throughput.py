@@ -247,7 +247,7 @@ def main(config: Config) -> int:
         import jax
 
         jax.config.update("jax_enable_x64", True)
-    print(f"{'what':40}{'ours':>44}{'SciPy':>18}{'ratio':>9}  target")
+    print(f"{'what':40}{'shapeopt':>44}{'SciPy':>18}{'ratio':>9}  target")
     rows = []
     for row in (row for section in config.sections for row in SECTIONS[section](config)):
         rows.append(row)

@@ -17,7 +17,7 @@ site_pages.write(DOCS / "generated")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # what the notebooks' kernels inherit
 absent = [
     name
-    for name in ("ase", "lmfit", "nevergrad", "optuna", "sklearn", "torch")
+    for name in ("ase", "lmfit", "nevergrad", "optimagic", "optuna", "pypesto", "sklearn", "torch")
     if importlib.util.find_spec(name) is None
 ]
 
@@ -28,7 +28,7 @@ version = release = shapeopt.__version__
 language = "en"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build", "conf.py", "make_*.py", "site_pages.py", "generated/*.md"]
+exclude_patterns = ["_build", "conf.py", "make_*.py", "check_site.py", "site_pages.py", "generated/*.md"]
 nitpick_ignore_regex = [("py:.*", r"(?!shapeopt\b).*")]  # types of other libraries, whose pages are elsewhere
 
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]

@@ -16,7 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))  # for make_results
 
-from make_results import load_digests, read
+from make_results import folded, load_digests, read
 
 from shapeopt.bench.digest import Digest
 from shapeopt.bench.formats import to_markdown
@@ -97,7 +97,8 @@ def memory_record() -> dict[str, Any]:
 
 def page(found: Sequence[Digest], memory: dict[str, Any]) -> str:
     tables = {
-        name: to_markdown(TABLES[name].build(found, 0)) for name in ("training", "paper-learning", "paper-learning-box")
+        name: folded(to_markdown(TABLES[name].build(found, 0)))
+        for name in ("training", "paper-learning", "paper-learning-box")
     }
     return "\n".join(
         [
@@ -117,7 +118,7 @@ def page(found: Sequence[Digest], memory: dict[str, Any]) -> str:
 def more(found: Sequence[Digest]) -> list[str]:
     """The table of `paper-more`, if there are records of it."""
     mine = [one for one in found if one.protocol == "paper-more"]
-    return [MORE, to_markdown(PER_PROTOCOL["protocol"](mine, 0))] if mine else []
+    return [MORE, folded(to_markdown(PER_PROTOCOL["protocol"](mine, 0)))] if mine else []
 
 
 def memory_table(rows: Sequence[dict[str, Any]]) -> str:

@@ -12,6 +12,7 @@ need the records of all methods of a protocol; where some are absent they stay a
 
 import json
 import os
+import struct
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -74,7 +75,8 @@ ABOUT = (
     "area_over_calls",
     "versions",
 )
-LONG = 30  # rows from which a table is folded
+LONG = 24  # rows from which a table is folded
+TALL = 0.8  # height to width from which a picture is folded: it would fill more than half of a screen
 
 
 def main(folder: Path = RECORDS, docs: Path = DOCS, suites: Path = SUITES) -> None:
@@ -200,11 +202,19 @@ def pictures(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -
                 continue
         elif not (docs / name).is_file():
             continue
-        links.append(f"![{protocol}: {picture.about}](../{name})\n")
+        links.append(shown(docs / name, f"![{protocol}: {picture.about}](../{name})\n", picture.about))
     if there and not whole and links:
         methods = _listed(f"`{method}`" for _, _, method, _ in there)
         links.append(f"The pictures were drawn before the last records of {methods}, which the tables have.\n")
     return links
+
+
+def shown(picture: Path, link: str, about: str) -> str:
+    """The link to a picture; a tall one, of many panels, is behind a line to click on."""
+    width, height = struct.unpack(">II", picture.read_bytes()[16:24])  # a PNG's header
+    return (
+        link if height < TALL * width else f"<details><summary>{about.capitalize()}</summary>\n\n{link}\n</details>\n"
+    )
 
 
 def folded(text: str) -> str:

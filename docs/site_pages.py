@@ -102,8 +102,8 @@ def model(name: str, card: dict[str, Any]) -> str:
 def fitted(about: dict[str, Any]) -> str:
     law, readings = about["protocol"]["law"], about["protocol"]["readings"]
     return (
-        f"The paper's policy, trained for the family `{about['family']}` in {about['dimension']} dimensions: starts of "
-        f"the law `{law}`, {readings} readings. It knows that family, those starts and about as many calls, and "
+        f"The paper's policy, trained for the family `{about['family']}` in {about['dimension']} dimensions: starts "
+        f"drawn by `{law}`, {readings} readings. It knows that family, those starts and about as many calls, and "
         "nothing else; for an objective of your own use `shapeopt.minimize`.\n"
     )
 

@@ -1,5 +1,6 @@
 """The site: every page is in its table of contents, its code compiles and runs, its made pages say what is there."""
 
+import ast
 import os
 import re
 import runpy
@@ -17,6 +18,16 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("results/*.md"), DOCS / "examples" / "index.md"])
 FENCE = re.compile(r"^```(?:\{code-cell\} )?python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 MADE = runpy.run_path(str(DOCS / "site_pages.py"))
+OTHER_NAMES = re.compile(r"\boracle calls?\b|\bstart law|\bours\b", flags=re.IGNORECASE)  # calls, starts, shapeopt
+OUTCOMES = {  # of what the last block of a page leaves, where the page itself asserts nothing and no other test does
+    "adapters": lambda names: names["shape"].best.fun < 1e-9,
+    "budget": lambda names: names["result"].fun < 1e-6,
+    "get_started": lambda names: names["result"].fun < 1e-6,
+    "noisy_gradients": lambda names: names["result"].fun < 0.01,
+    "read_the_report": lambda names: abs(names["result"].fun + 5.4895) < 1e-3,
+    "train_family": lambda names: names["result"].fun < 1e-6,
+    "value_only": lambda names: names["result"].fun < 1e-6 and abs(names["printed"].fun - 1000) < 0.5,
+}
 PIECES = {"own_optimizer.md"}  # shows parts of a file, which tests/test_examples.py runs whole
 
 
@@ -34,7 +45,7 @@ def toc(path: Path) -> set[str]:
 
 
 def test_the_table_of_contents_names_every_page():
-    made = {"conf", "site_pages", *(path.stem for path in DOCS.glob("make_*.py"))}
+    made = {"conf", "check_site", "site_pages", *(path.stem for path in DOCS.glob("make_*.py"))}
     sources = [
         path
         for folder in (DOCS, DOCS / "examples", DOCS / "results")
@@ -63,6 +74,8 @@ def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch):
             compiled = compile(code, str(path), "exec")
             if path.name not in PIECES:
                 exec(compiled, names)
+    if path.stem in OUTCOMES:
+        assert OUTCOMES[path.stem](names)
 
 
 def test_readme_s_python_compiles():
@@ -91,8 +104,28 @@ def test_readme_s_links_and_ten_lines_work(capsys):
     assert names["result"].fun < 1e-9 and len(names["result"].minima) > 2 and capsys.readouterr().out
 
 
+def test_links_to_files_and_places_that_are_absent_are_found(tmp_path):
+    (tmp_path / "a.html").write_text('<a href="b.html#here">b</a><a href="b.html#gone">b</a><img src="c.png">')
+    (tmp_path / "b.html").write_text('<p id="here"><a href="a.html">a</a><a href="https://example.org">e</a>')
+    found = list(runpy.run_path(str(DOCS / "check_site.py"))["broken_links"](tmp_path))
+    assert found == ["a.html: b.html#gone has no such place", "a.html: c.png is not there"]
+
+
+@pytest.mark.parametrize("path", [*PAGES, DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"], ids=str)
+def test_pages_have_one_name_for_a_thing(path):
+    assert not OTHER_NAMES.findall(path.read_text())
+
+
+def test_docstrings_and_messages_have_one_name_for_a_thing():
+    for path in (DOCS.parent / "src" / "shapeopt").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert not OTHER_NAMES.findall(node.value), f"{path}:{node.lineno}"
+
+
 def test_every_public_name_is_on_the_api_page():
-    named = set(re.findall(r"^\.\. auto\w+:: shapeopt\.(\w+)$", (DOCS / "api.md").read_text(), flags=re.MULTILINE))
+    text = "".join((DOCS / name).read_text() for name in ("api.md", "api_more.md"))
+    named = set(re.findall(r"^\.\. auto\w+:: shapeopt\.(\w+)$", text, flags=re.MULTILINE))
     assert named == set(public) - {"__version__"}
 
 

@@ -31,7 +31,7 @@ ORDER = (
     ("minimizer", "asktell", "sums_of_squares"),
     ("adapters", "solvers", "training"),
     ("learning",),
-    ("ase", "lmfit", "nevergrad", "optax", "optuna", "sklearn", "torch"),
+    ("ase", "lmfit", "nevergrad", "optax", "optimagic", "optuna", "pypesto", "sklearn", "torch"),
     ("cli",),
     ("__main__",),
 )
@@ -139,7 +139,8 @@ def test_the_import_rule_tells_right_from_wrong(room, line, allowed):
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
 def test_every_third_party_import_of_the_package_is_declared(path):
     assert third_party(path) <= declared(
-        "jax", "report", "peers", "torch", "distributed", "optuna", "nevergrad", "suites", "lmfit"
+        *("jax", "report", "peers", "torch", "distributed", "optuna", "nevergrad", "suites", "lmfit"),
+        *("optimagic", "pypesto"),
     )
 
 

@@ -31,8 +31,8 @@ LIGHT = {
     "learning": "families measure table",
     "engines": "host",
     "oracles": "batched checks finite_differences flat host journal probes",
-    "adapters": "ase command constraints flight hopping lagrangian lmfit minibatches nevergrad optuna scipy "
-    "scipy_forms sklearn stepped torch",
+    "adapters": "ase command constraints flight hopping lagrangian lmfit minibatches nevergrad optimagic optuna "
+    "pypesto scipy scipy_forms sklearn stepped torch",
     "report": "folder rivals run_page saved scenes view words",
     "plots": "energy style",
     "terminal": "environment errors interrupt progress record",
@@ -40,7 +40,7 @@ LIGHT = {
     "cli": "bench bench_learning bench_tables completion demo listing minimize objective report summary train",
 }
 NEEDED = {"energy": "matplotlib", "style": "matplotlib"}
-NEEDED |= {name: name for name in ("ase", "lmfit", "nevergrad", "optuna", "sklearn", "torch")}
+NEEDED |= {name: name for name in ("ase", "lmfit", "nevergrad", "optimagic", "optuna", "pypesto", "sklearn", "torch")}
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:

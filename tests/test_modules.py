@@ -11,7 +11,9 @@ MODULES = {
     "lmfit": "fit",
     "nevergrad": "Shape",
     "optax": "shape",
+    "optimagic": "ShapeValues",
     "optuna": "ShapeSampler",
+    "pypesto": "ShapeOptimizer",
     "sklearn": "gp_optimizer",
     "torch": "Shape",
 }
@@ -43,7 +45,7 @@ def test_a_module_is_imported_by_a_statement_and_is_the_attribute(name):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["ase", "lmfit", "nevergrad", "optuna", "sklearn", "torch"])
+@pytest.mark.parametrize("name", sorted(set(MODULES) - {"optax"}))
 @pytest.mark.parametrize("statement", ["import shapeopt.{0}", "import shapeopt; shapeopt.{0}"])
 def test_without_the_package_the_error_says_what_to_install(name, statement):
     done = fresh(f"{ABSENT.format(name)}\n{statement.format(name)}")

@@ -180,12 +180,13 @@ def test_every_check_runs_and_any_failure_fails_the_whole(dev, broken, code):
     assert dev.calls[-1][-2:] == ["-k", "name"]
 
 
-def test_the_docs_are_built_with_warnings_as_errors_and_install_their_lock_once(dev):
+def test_the_docs_are_built_with_warnings_as_errors_and_checked_and_install_their_lock_once(dev):
     dev.setup()
     for installs in (1, 0):
         dev.calls.clear()
         dev.codes["sphinx"] = 2 * (1 - installs)
         assert dev.docs(["-E"]) == dev.codes["sphinx"]
-        *before, last = dev.calls
-        assert len(before) == installs and all(str(dev.DOCS_LOCK) in call for call in before)
-        assert "-W" in last and last[-1] == "-E"
+        before, (built, *checked) = dev.calls[:installs], dev.calls[installs:]
+        assert all(str(dev.DOCS_LOCK) in call for call in before)
+        assert "-W" in built and built[-1] == "-E"
+        assert [call[1] for call in checked] == ["docs/check_site.py"] * installs, "what was not built is not checked"

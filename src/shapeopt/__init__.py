@@ -54,8 +54,10 @@ _MODULES = (
     "lmfit",
     "nevergrad",
     "optax",
+    "optimagic",
     "optuna",
     "paper",
+    "pypesto",
     "sklearn",
     "torch",
 )  # but for the paper, each needs the package of its name

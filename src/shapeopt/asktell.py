@@ -33,12 +33,6 @@ class Told(NamedTuple):
 class Shape:
     """Ask for a point, evaluate it wherever and whenever, tell what came out.
 
-        shape = Shape(bounds=(lower, upper), budget=200)
-        while shape.left:
-            x = shape.ask()
-            shape.tell(x, value, gradient)
-        shape.result()
-
     Without gradients (`gradients=False`) every value told is one call. `ask` gives the same point until it was told.
     `ask(n)` gives several at once, those of the particles of a round (`num_starts`); they may be told in any order,
     and the run does not depend on it. `save` keeps all that was told; `load` replays it, so a run goes on in another
@@ -50,6 +44,13 @@ class Shape:
 
     Raises:
         ValueError: if an argument is wrong; the message names it.
+
+    Example:
+        shape = shapeopt.Shape(bounds=[(-5, 5)] * 3, budget=200)
+        while shape.left:
+            x = shape.ask()
+            shape.tell(x, x @ x, 2 * x)
+        print(shape.result())
     """
 
     def __init__(
@@ -101,9 +102,17 @@ class Shape:
         return best
 
     def ask(self, n: int | None = None) -> Any:
-        """The point to evaluate next, in the structure of x0; with `n` a list of at most so many, all not told yet.
+        """The point to evaluate next.
 
-        There are fewer where the round has no more, and they come again until they are told.
+        Args:
+            n: ask for at most so many points at once; there are fewer where the round has no more.
+
+        Returns:
+            A point in the structure of x0; with `n` a list of them. They come again until their values were told.
+
+        Raises:
+            ValueError: if `n` is not a whole number of at least 1.
+            BudgetExhausted: if all calls are spent.
         """
         if n is not None and (not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1):
             raise ValueError(f"`n` must be a whole number of at least 1; got {n!r}.")
@@ -112,7 +121,17 @@ class Shape:
         return points[0] if n is None else points
 
     def tell(self, x: Any, value: float, gradient: Any = None) -> None:
-        """What came out at a point that was asked for; a failed evaluation is told as NaN."""
+        """Report what came out at a point that `ask` gave.
+
+        Args:
+            x: the point.
+            value: the objective there; NaN where the evaluation failed.
+            gradient: in the structure of x; None with `gradients=False`, or where the value is not finite.
+
+        Raises:
+            ValueError: if x was not asked for, if the value is no number, or if a gradient is missing or unexpected.
+            BudgetExhausted: if all calls are spent.
+        """
         layout = self._run.problem.layout
         self._require_budget()
         flat = layout.flatten(x, "x").astype(self._points.dtype)
@@ -129,15 +148,33 @@ class Shape:
         self._take(Told(self._begun + place, float(value), slope))
 
     def result(self) -> Result:
-        """As `minimize` returns it."""
+        """The result so far.
+
+        Returns:
+            What `shapeopt.minimize` returns.
+        """
         return self._run.result(Status.BUDGET_SPENT)
 
     def extend(self, budget: int) -> None:
-        """A larger budget in all (not in addition)."""
+        """Give the run a larger budget.
+
+        Args:
+            budget: calls in all, those that were made among them.
+
+        Raises:
+            ValueError: if so many calls were made already, or if it is no whole number.
+        """
         self._run.extend(budget)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Everything told so far and the settings, in one safetensors file, written at once or not at all."""
+        """Keep the settings and all that was told in one safetensors file, written at once or not at all.
+
+        Args:
+            path: the file.
+
+        Raises:
+            ValueError: if the policy is no name, or x0 no flat array.
+        """
         if not isinstance(self._settings["policy"], str):
             raise ValueError("`policy` must be a name for a run that is saved; got an object.")
         problem = self._run.problem
@@ -156,7 +193,17 @@ class Shape:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> "Shape":
-        """A saved run, replayed."""
+        """A saved run, replayed.
+
+        Args:
+            path: the file that `save` wrote.
+
+        Returns:
+            The run; it goes on as the saved one would have.
+
+        Raises:
+            ValueError: if the file is damaged or is no saved run.
+        """
         try:
             with safe_open(path, framework="numpy") as file:
                 metadata = file.metadata() or {}

@@ -67,7 +67,24 @@ def rollout(
 ) -> Trace:
     """Run `optimizer` from x0 until no further reading fits into `budget`; traceable, so that `vmap` batches it.
 
-    `watch` is an onlooker: what it says of each read point is kept, and the optimizer hears nothing of it.
+    Args:
+        optimizer: SHAPE or a baseline.
+        oracle: the objective with its counter; `oracle.cost` calls a reading.
+        x0: where to start.
+        box: the bounds.
+        budget: calls.
+        key: all randomness follows from it.
+        record_points: keep every point that was read.
+        watch: a function of each point read, whose answers are kept; the optimizer does not see them.
+
+    Returns:
+        The best point, one entry a reading, and the state at the end.
+
+    Raises:
+        ValueError: what the optimizer raises for a dimension or a budget that it can't run.
+
+    Example:
+        trace = rollout(Adam(0.1), ExactOracle(task), x0, task.box, 200, jax.random.key(0))
     """
     run_key, noise_key = jax.random.split(key)
     best = Best(x0, jnp.asarray(jnp.inf, x0.dtype))

@@ -45,7 +45,7 @@ def least_squares(
 
     It is `minimize` with the tactic `gauss_newton` in the place of `refine`, and has SciPy's names where they fit.
 
-    Arguments:
+    Args:
         residuals: x -> (m,), called as `residuals(x, *args, **kwargs)`. NaN and infinities cost their call, and the run
             goes on.
         x0: where to start, a flat array or a number. None: drawn uniformly inside `bounds`.
@@ -63,15 +63,15 @@ def least_squares(
         policy, num_starts, seed, callback, journal, on_error: as `minimize` has them; a callback sees the cost as `fun`
             and as `cost`.
 
-    Returns SciPy's fields (x, cost, fun: the residuals at x, jac, grad, optimality: the largest gradient of a
-    coordinate that is not pressed against a bound, active_mask, nfev: calls, njev: readings, status, message, success),
-    where `status` is that of `minimize`, and `minima` (x, cost, visits), `events`, `trace` and `energy` as `minimize`
-    has them. By differences, points that were evaluated for the Jacobian alone do not count as found.
+    Returns:
+        SciPy's fields (x, cost, fun: the residuals at x, jac, grad, optimality: the largest gradient of a coordinate
+        that is not pressed against a bound, active_mask, nfev: calls, njev: readings, status, message, success), where
+        `status` is that of `minimize`, and `minima` (x, cost, visits), `events`, `trace` and `energy` as `minimize` has
+        them. By differences, points that were evaluated for the Jacobian alone do not count as found.
 
     Raises:
         ValueError: for a wrong argument; what `residuals` raises passes through, with the result so far in its
-        attribute
-            `shapeopt_result`.
+            attribute `shapeopt_result`.
 
     Example:
         t, y = np.arange(8.0), 2.5 * np.exp(-0.4 * np.arange(8.0))

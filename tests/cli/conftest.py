@@ -21,6 +21,10 @@ def bowl(x):
 def pair(x):
     return float(np.sum((np.asarray(x) - 1) ** 2)), 2 * (np.asarray(x) - 1)
 
+class Bowls:
+    def sample(self, seed):
+        raise NotImplementedError
+
 def vector(x):
     return np.asarray(x)
 

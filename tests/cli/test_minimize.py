@@ -50,6 +50,13 @@ def test_quiet_prints_the_best_value_alone(folder, capsys):
     assert float(out) < 1e-6 and err == ""
 
 
+def test_a_budget_may_be_written_as_a_power_of_ten(folder, capsys):
+    assert run("objectives:pair", *BOX, "--jac", "--budget", "3e1") == 0
+    assert "30 of 30" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        run("objectives:pair", *BOX, "--jac", "--budget", "1.5")
+
+
 @pytest.mark.full
 def test_a_stored_policy_is_run_by_the_paper_s_loop(capsys):
     assert run("ackley", "--dim", "2", "--budget", "6", "--policy", "paper-ackley-2", "--quiet") == 0
@@ -121,6 +128,7 @@ def test_ctrl_c_that_kills_the_objectives_own_program_is_no_failure(folder, caps
         (["objectives.py:bowl", *BOX], "did you mean 'objectives'?"),
         (["xml.dmo:parse", *BOX], "did you mean 'xml.dom'?"),
         (["objectives:number", *BOX], "not a function; it is int"),
+        (["objectives:Bowls", *BOX], "a family's class, not a function; `shapeopt train objectives:Bowls`"),
         (["objectives:", *BOX], "not package.module:function"),
         (["objectives:vector", *BOX], "`fun` must return a real scalar"),
         (["objectives:bowl", "--bounds", "5", "-5", "--dim", "3"], "got 5 -5; did you mean -5 5?"),

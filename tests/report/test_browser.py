@@ -157,6 +157,13 @@ def test_clicking_a_stage_lights_up_its_readings(plane, shown):
     assert "refine" in shown.inner_text("#told")
 
 
+def test_the_stage_panel_names_the_tactic(plane, shown):
+    _, _, result = plane
+    names = [shown.evaluate("(k) => (chooseStage(k), byId('stage-name').textContent)", k) for k in (1, 2, 3)]
+    tactics = {event.tactic for event in result.events}
+    assert all(any(f": {tactic}" in name for tactic in tactics) for name in names), names
+
+
 def test_the_shaped_landscape_is_the_true_one_and_what_the_stage_added(plane, shown):
     _, _, result = plane
     k = next(k for k, stage in enumerate(result.stages) if stage.kappa > 0)

@@ -40,6 +40,9 @@ class Relax(Optimizer):
         first_step: how far the atom with the largest force goes in the first step, in Angstrom.
         **kwargs: `master`, `comm` and `loginterval`, as ASE's optimizers take them.
 
+    Raises:
+        ValueError: if `first_step` is not positive.
+
     Example:
         from ase.build import molecule
         from ase.calculators.emt import EMT
@@ -97,7 +100,11 @@ class Relax(Optimizer):
         self.dump(state | {"lowest": self._lowest[0], "lowest_x": self._lowest[1]})
 
     def run(self, fmax: float = 0.05, steps: int = ENDLESS) -> bool:
-        """Relax until no force exceeds `fmax` (eV / Angstrom) or so many steps were made.
+        """Relax until the forces are small or so many steps were made.
+
+        Args:
+            fmax: the largest force that may be left on an atom, in eV / Angstrom.
+            steps: at most so many, each with one force call.
 
         Returns:
             Whether the forces are converged. If not, the atoms are where their energy was lowest: the steps are made,
@@ -179,6 +186,9 @@ class Search:
     def run(self, calls: int = 500) -> Result:
         """Search with a budget of force calls, from where the atoms are; they end at the lowest minimum found.
 
+        Args:
+            calls: force calls.
+
         Returns:
             What `shapeopt.minimize` returns; `minima` of this object has the structures.
         """
@@ -206,6 +216,9 @@ class Search:
 
     def get_minimum(self) -> tuple[float, Atoms]:
         """The lowest energy and its structure, as ASE's BasinHopping gives them.
+
+        Returns:
+            The energy in eV, and a copy of the atoms at the minimum.
 
         Raises:
             ValueError: before `run`.

@@ -24,12 +24,23 @@ class CommandFailed(RuntimeError):
 class Command:
     """Runs a program for each call and reads its answer from its standard output.
 
-        shapeopt.minimize(shapeopt.Command("./sim --steps 100 {x}"), bounds=[(-5, 5)] * 3, budget=200)
-
     The word `{x}` becomes one argument for each coordinate; inside a longer word (`--at={x}`) the coordinates are
     joined by commas. No shell is involved: nothing is expanded, piped or redirected. The answer is one number, or with
     `gradient` the value and then the gradient (say `jac=True` to `minimize`), separated by blanks, commas or line ends;
-    "nan" says that there is no value. After `time_limit` seconds the program is killed, with all that it has started.
+    "nan" says that there is no value.
+
+    Args:
+        command: the program and its arguments, as in a shell, with `{x}` where the coordinates go.
+        gradient: whether the program prints the gradient after the value.
+        time_limit: seconds after which the program is killed, with all that it has started; None: no limit.
+
+    Raises:
+        ValueError: if the command has no `{x}`, if its program can't be run, or if the limit is not positive. A call
+            raises `CommandFailed` where the program fails, takes too long or prints something else than numbers.
+
+    Example:
+        simulate = shapeopt.Command("./sim --steps 100 {x}", time_limit=60)
+        result = shapeopt.minimize(simulate, bounds=[(-5, 5)] * 3, budget=200, on_error="skip")
     """
 
     command: str

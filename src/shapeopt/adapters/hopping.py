@@ -41,16 +41,32 @@ def basinhopping(
 ) -> Result:
     """SciPy's call, SHAPE's search: ends when `niter` basins were left, or earlier with the budget.
 
-    Arguments:
+    Args:
+        func: the objective, called as `func(x, *args)`.
+        x0: where to start.
+        niter: the run ends when one more basin than this was left.
         minimizer_kwargs: `args`, `jac` and `bounds` are used; what belongs to a local method (its name, options, tol)
             has no meaning here.
         T, stepsize, take_step, accept_test, interval: of SciPy's random walk, and not used: where to go is SHAPE's own
             decision. A warning says so where they were set.
         callback: callback(x, f, accept) at every basin that is left, `accept` where it is the best so far; returning
             True ends the run.
+        disp: print a line for every basin.
         niter_success: end when the best value stayed the same for so many basins.
         rng: a seed or a `numpy.random.Generator`.
         budget: the hard cap on calls; None: 20 readings for each basin.
+        policy: as `shapeopt.minimize` has it.
+
+    Returns:
+        What `shapeopt.minimize` returns, with the fields of SciPy's `basinhopping`: `message` is a list, `nit` the
+        number of basins, `lowest_optimization_result` the best of them.
+
+    Raises:
+        ValueError: if an argument is wrong; the message names it. Exceptions of `func` pass as they are.
+
+    Example:
+        options = {"jac": True, "bounds": [(-5, 5)] * 3}
+        result = shapeopt.basinhopping(lambda x: (x @ x, 2 * x), np.ones(3), niter=10, minimizer_kwargs=options)
     """
     from ..minimizer import minimize
 

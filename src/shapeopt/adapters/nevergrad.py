@@ -16,10 +16,20 @@ BUDGET = 500  # where nevergrad was told none
 class Shape(Optimizer):
     """SHAPE on nevergrad's standardised parameters, whose scale is one.
 
-        shapeopt.nevergrad  # the first use of the name registers it
-        ng.optimizers.registry["Shape"](parametrization=8, budget=500).minimize(loss)
+    The first use of the name `shapeopt.nevergrad` registers it in `ng.optimizers.registry` as "Shape". With more
+    workers than it has points to ask, the rest are drawn at random.
 
-    With more workers than it has points to ask, the rest are drawn at random.
+    Args:
+        parametrization: nevergrad's parameters, or a number of them.
+        budget: the number of losses; None: 500.
+        num_workers: losses that are computed at a time.
+
+    Raises:
+        ValueError: what nevergrad raises for a wrong argument; `TellNotAskedNotSupportedError` for a loss at a point
+            that was not asked for.
+
+    Example:
+        recommendation = shapeopt.nevergrad.Shape(parametrization=8, budget=500).minimize(loss)
     """
 
     def __init__(self, parametrization: Any, budget: int | None = None, num_workers: int = 1) -> None:

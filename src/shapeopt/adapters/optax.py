@@ -12,15 +12,25 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from ..core import Box, Reading
 from ..engines.device import DeviceShape, DeviceState
-from ..engines.host import noise_settings, seed_words
+from ..engines.host import noise_settings, seed_words, whole
 from ..optimizer import Policy
 from ..policies import find_policy
 from .minibatches import SAME_VALUE, warn
 
 
 class ShapeOptaxState(NamedTuple):
-    """Calls so far, the best parameters and their value (see `optax.tree_utils.tree_get`), whether the loss had another
-    value there later (`two_values`), and SHAPE's own state."""
+    """The state of `shapeopt.optax.shape`; `optax.tree_utils.tree_get` finds its fields in that of a chain.
+
+    Args:
+        calls: made so far.
+        best_params: the parameters with the lowest value.
+        best_value: that value.
+        two_values: whether the loss had another value there later.
+        shape: SHAPE's own state.
+
+    Example:
+        best = optax.tree_utils.tree_get(state, "best_params")
+    """
 
     calls: Int[Array, ""]
     best_params: PyTree
@@ -39,26 +49,39 @@ def shape(
 ) -> optax.GradientTransformationExtraArgs:
     """A transformation whose update needs the value and the parameters at which it was read.
 
-        value, gradient = jax.value_and_grad(loss)(params)
-        updates, state = optimizer.update(gradient, state, params, value=value)
-        params = optax.apply_updates(params, updates)
-
     For small deterministic losses, with the whole data in every call; a stream of minibatches is a job for Adam. Where
     the loss has another value at the best point than before, a `MinibatchWarning` says so, once.
 
-    Every update is one call. The one that spends the budget, and all after it, lead to the best parameters seen.
-    `bounds` is None or a pair (lower, upper) of numbers or of trees like the parameters. In a chain it comes last; a
-    transformation that changes its updates moves the place at which it is told.
+    Every update is one call. The one that spends the budget, and all after it, lead to the best parameters seen. In a
+    chain it comes last; a transformation that changes its updates moves the place of the next reading.
+
+    Args:
+        budget: the number of updates.
+        bounds: None, or a pair (lower, upper) of numbers or of trees like the parameters.
+        policy, noise, seed: as `shapeopt.minimize` has them.
+
+    Returns:
+        An `optax.GradientTransformationExtraArgs`, whose state is a `ShapeOptaxState`.
+
+    Raises:
+        ValueError: if an argument is wrong, or if `update` is called without `value` or `params`.
+
+    Example:
+        optimizer = shapeopt.optax.shape(budget=300)
+        state = optimizer.init(params)
+        for _ in range(300):
+            value, gradient = jax.value_and_grad(loss)(params)
+            updates, state = optimizer.update(gradient, state, params, value=value)
+            params = optax.apply_updates(params, updates)
     """
-    if not isinstance(budget, int | np.integer) or isinstance(budget, bool) or budget < 1:
-        raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
+    budget = whole("budget", budget)
     optimizer = DeviceShape(*noise_settings(find_policy(policy), noise))
     key = jax.random.wrap_key_data(jnp.asarray(seed_words(seed, 0)), impl="threefry2x32")  # as `minimize` has it
 
     def init(params: PyTree) -> ShapeOptaxState:
         x = _flat(params)
         lower, upper = (_side(bounds, i, params, x.dtype) for i in range(2))
-        state = optimizer.init(x, Box.around(lower, upper, x), int(budget), key)
+        state = optimizer.init(x, Box.around(lower, upper, x), budget, key)
         worst = jnp.asarray(jnp.inf, x.dtype)
         return ShapeOptaxState(jnp.zeros((), jnp.int32), params, worst, jnp.zeros((), bool), state)
 

@@ -19,10 +19,19 @@ if TYPE_CHECKING:
 class ShapeSampler(BaseSampler):
     """Suggests floats and integers by SHAPE, and categories at random.
 
-        optuna.create_study(sampler=shapeopt.optuna.ShapeSampler(budget=200)).optimize(objective, n_trials=200)
+    What there is to search is learned from the first complete trial, at which the run begins. The run lives in this
+    process; a study that is taken up again begins another one at its best trial.
 
-    `budget` should be the number of trials. What there is to search is learned from the first complete trial, at which
-    the run begins; it lives in this process, and a study that is taken up again begins another one at its best trial.
+    Args:
+        budget: the number of trials.
+        policy, num_starts, seed: as `shapeopt.minimize` has them.
+
+    Raises:
+        ValueError: with the first suggestion, if an argument is wrong; the message names it.
+
+    Example:
+        study = optuna.create_study(sampler=shapeopt.optuna.ShapeSampler(budget=200))
+        study.optimize(objective, n_trials=200)
     """
 
     def __init__(

@@ -39,7 +39,7 @@ def scipy_method(
 ) -> Result:
     """`scipy.optimize.minimize(fun, x0, method=shapeopt.scipy_method, options={"budget": 500, "seed": 0})`.
 
-    Arguments:
+    Args:
         fun, x0, args, jac, bounds, constraints, callback: as SciPy's. SciPy itself replaces a string `jac` by None
             before a method like this one sees it; the run then has values alone, each a call. x0 is moved into the
             bounds. Constraints are met by an augmented Lagrangian (see `lagrangian.minimize_constrained`).
@@ -48,6 +48,17 @@ def scipy_method(
             the second half of its calls, in which a descent began and ended. None: the whole budget is spent.
         budget, noise, policy, num_starts, seed: as `shapeopt.minimize` has them; given in SciPy's `options`.
         disp: print how it ended.
+
+    Returns:
+        What `shapeopt.minimize` returns; with constraints also `constr_violation`.
+
+    Raises:
+        ValueError: if an argument is wrong; the message names it. Exceptions of `fun` pass as they are.
+
+    Example:
+        from scipy.optimize import minimize, rosen, rosen_der
+
+        result = minimize(rosen, [0.5, 0], jac=rosen_der, method=shapeopt.scipy_method, options={"budget": 300})
     """
     from ..minimizer import minimize
 

@@ -51,7 +51,7 @@ def read_bounds(bounds: Any, dimension: int) -> Bounds:
 
 
 def read_callback(callback: Callable[..., Any] | None) -> Callable[[Result], None] | None:
-    """Either of SciPy's signatures, callback(xk) and callback(intermediate_result=...), as one of ours.
+    """Either of SciPy's signatures, callback(xk) and callback(intermediate_result=...), as `minimize` calls it.
 
     What it returns is not looked at, as in SciPy; StopIteration passes, and ends the run.
     """

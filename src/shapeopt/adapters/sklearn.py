@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engines.host import whole
+
 if TYPE_CHECKING:
     from ..optimizer import Policy
 
@@ -35,8 +37,7 @@ def gp_optimizer(budget: int = 200, *, seed: int = 0, policy: "str | Policy" = "
         kernel = 1.0 * RBF() + WhiteKernel()
         model = GaussianProcessRegressor(kernel, optimizer=shapeopt.sklearn.gp_optimizer(budget=200)).fit(X, y)
     """
-    if not isinstance(budget, int | np.integer) or isinstance(budget, bool) or budget < 1:
-        raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
+    budget = whole("budget", budget)
 
     def optimize(
         obj_func: Callable[..., Any], initial_theta: np.ndarray, bounds: np.ndarray
@@ -50,9 +51,7 @@ def gp_optimizer(budget: int = 200, *, seed: int = 0, policy: "str | Policy" = "
             value, gradient = obj_func(theta, eval_gradient=True)
             return float(value), np.asarray(gradient, float)
 
-        result = minimize(
-            likelihood, start, bounds=(lower, upper), jac=True, budget=int(budget), seed=seed, policy=policy
-        )
+        result = minimize(likelihood, start, bounds=(lower, upper), jac=True, budget=budget, seed=seed, policy=policy)
         return result.x, result.fun
 
     return optimize

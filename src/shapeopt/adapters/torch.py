@@ -8,6 +8,7 @@ import torch
 
 from ..core.problem import read_problem
 from ..core.result import Result
+from ..engines.host import whole
 from ..optimizer import Policy
 from ..oracles import BudgetExhausted
 from ..policies import find_policy
@@ -22,13 +23,23 @@ class Shape(torch.optim.Optimizer):
     call. A stream of minibatches is a job for Adam; where the loss has two values at one point a `MinibatchWarning`
     says so, once.
 
+    The step that spends the budget leaves the best parameters seen in place; `load_best` does so at any time before. A
+    closure that raises costs its call, and the next step asks it at the same place. Between steps the parameters must
+    be left as they are.
+
+    Args:
+        params: tensors, or parameter groups, as PyTorch's optimizers take them.
+        bounds: (lower, upper), None for no bound; a parameter group may have its own.
+        budget: the number of steps.
+        policy, noise, seed: as `shapeopt.minimize` has them.
+
+    Raises:
+        ValueError: if an argument is wrong; the message names it.
+
+    Example:
         optimizer = shapeopt.torch.Shape(model.parameters(), budget=300)
         for _ in range(300):
             optimizer.step(closure)  # closure: zero_grad, loss, backward, return loss
-
-    The step that spends the budget leaves the best parameters seen in place; `load_best` does so at any time before. A
-    closure that raises costs its call, and the next step asks it at the same place.
-    `bounds` (lower, upper) may differ by parameter group. Between steps the parameters must be left as they are.
     """
 
     def __init__(
@@ -41,8 +52,7 @@ class Shape(torch.optim.Optimizer):
         noise: float | None = None,
         seed: int = 0,
     ) -> None:
-        if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
-            raise ValueError(f"`budget` must be a whole number of at least 1; got {budget!r}.")
+        budget = whole("budget", budget)
         self._run: SteppedRun | None = None
         super().__init__(params, {"bounds": bounds})
         double = all(one.dtype == torch.float64 for one in self._parameters())
@@ -61,7 +71,18 @@ class Shape(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Evaluate the closure at the parameters, and move them to where it is to be evaluated next."""
+        """Evaluate the closure at the parameters, and move them to where it is to be evaluated next.
+
+        Args:
+            closure: sets gradients to zero, computes the loss, calls its `backward`, and returns the loss.
+
+        Returns:
+            The closure's loss.
+
+        Raises:
+            BudgetExhausted: if all calls are spent.
+            ValueError: without a closure, or if the parameters were changed since the last step.
+        """
         if closure is None:
             raise ValueError("`closure` is missing; step(closure) needs the loss and its gradient.")
         if self.calls >= self.budget:
@@ -85,7 +106,11 @@ class Shape(torch.optim.Optimizer):
         self._place(self._best_x)
 
     def state_dict(self) -> dict[str, Any]:
-        """All that another process needs to go on; tensors and numbers alone."""
+        """All that another process needs to go on.
+
+        Returns:
+            A dictionary of tensors and numbers alone.
+        """
         assert self._run is not None
         leaves = [torch.from_numpy(_signed(leaf).copy()) for leaf in self._run.arrays()]
         state = {"calls": self.calls, "budget": self.budget, "best": self.best, "leaves": leaves}
@@ -93,7 +118,14 @@ class Shape(torch.optim.Optimizer):
         return {"state": state, "param_groups": super().state_dict()["param_groups"]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where a `state_dict` was made: same parameters, bounds, policy and seed; moves the parameters there."""
+        """Go on where a `state_dict` was made: same parameters, bounds, policy and seed; moves the parameters there.
+
+        Args:
+            state_dict: what `state_dict` returned, in this process or another one.
+
+        Raises:
+            ValueError: if it is of an optimizer with other parameters or another policy.
+        """
         assert self._run is not None
         state = state_dict["state"]
         like = self._run.arrays()
@@ -158,7 +190,19 @@ def minimize(
 ) -> Result:
     """`shapeopt.minimize` of a function of a tensor, differentiated by PyTorch.
 
-    `fun` sees tensors of x0's shape, dtype and device; so are `x` in the result and in its minima.
+    Args:
+        fun: the objective; it sees tensors of x0's shape, dtype and device.
+        x0: where to start.
+        bounds, budget, noise, policy, num_starts, seed, callback: as `shapeopt.minimize` has them.
+
+    Returns:
+        What `shapeopt.minimize` returns, with tensors like x0 as `x` and in `minima`.
+
+    Raises:
+        ValueError: if an argument is wrong; the message names it. Exceptions of `fun` pass as they are.
+
+    Example:
+        result = shapeopt.torch.minimize(lambda x: (x**2).sum(), torch.ones(8), bounds=(-5, 5), budget=300)
     """
     from .. import minimizer
 

@@ -1,7 +1,7 @@
 """What baselines share: the step q' = clip(q + u) of those that read once an update.
 
 Baselines work in the user's coordinates. What a method adds to that step is an Optax gradient transformation, Optax's
-own or ours, which maps (gradient, memory, q) to (u, memory).
+own or one of this room, which maps (gradient, memory, q) to (u, memory).
 """
 
 import abc

@@ -21,8 +21,8 @@ class LookaheadMemory(NamedTuple):
 class Lookahead(AbstractDescent):
     """After every `period` steps of `inner` the point goes back to slow + alpha (q - slow) (eq. app_lookahead_disc).
 
-    `slow` is where the cycle began. The defaults are the usual ones of Zhang et al. (2019). Ours, since Optax's needs
-    parameters in pairs; the trajectories are the same.
+    `slow` is where the cycle began. The defaults are the usual ones of Zhang et al. (2019). Written here, since
+    Optax's needs parameters in pairs; the trajectories are the same.
 
     Departs from the paper: nothing.
     """

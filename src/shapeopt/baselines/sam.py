@@ -19,8 +19,8 @@ class SAMMemory(NamedTuple):
 class SAM(AbstractDescent):
     """q~ = q + rho g / (|g| + eps), then q' = q - lr grad f(q~) (eq. app_sam_disc): two readings an update.
 
-    Readings alternate between q and q~. The default rho is that of Foret et al. (2021). Ours, since Optax's divides by
-    a zero gradient; the trajectories are the same.
+    Readings alternate between q and q~. The default rho is that of Foret et al. (2021). Written here, since
+    Optax's divides by a zero gradient; the trajectories are the same.
 
     Departs from the paper: q~ is clipped to the box too.
     """

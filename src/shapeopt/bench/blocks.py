@@ -50,8 +50,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Reference:
-    """Published figures that are laid beside ours: the word their columns begin with, what is said of them below, and
-    the entry of a method on a cell by the reference's name of a metric (`MISSING` where there is none)."""
+    """Published figures that are laid beside measured ones: the word their columns begin with, what is said of them
+    below, and the entry of a method on a cell by the reference's name of a metric (`MISSING` where there is none)."""
 
     title: str
     note: str

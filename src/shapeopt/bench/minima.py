@@ -12,7 +12,7 @@ from ..core import REACH
 from ..tasks import AbstractTask
 from ..tasks.reference import newton_descent
 
-POINTS = {1: 4001, 2: 401}  # grid points along a side, by dimension: 25 or more a ripple of every family of ours
+POINTS = {1: 4001, 2: 401}  # grid points along a side, by dimension: 25 or more a ripple of every family
 ITERATIONS = 60  # Newton steps of a polish; a kink, where they only halve the distance, gets to 1e-10 or so
 SPACING = 2 * REACH / (POINTS[2] - 1)  # minima closer than this are one
 PROBE = 1e-3  # radius of the ring on which a minimum's neighbours are read, in internal coordinates

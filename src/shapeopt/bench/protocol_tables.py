@@ -46,7 +46,7 @@ def protocol_table(
         protocols: where the protocol's description is looked up.
         columns: the metrics that are shown; None: the usual ones.
         notes: further notes below the table.
-        reference: published figures to stand beside ours.
+        reference: published figures to stand beside measured ones.
     """
     name = _only_protocol(found)
     known = protocols.get(name.removesuffix(QUICK)) or PROTOCOLS.get(name.removesuffix(QUICK))

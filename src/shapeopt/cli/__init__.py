@@ -7,6 +7,7 @@ it needs when it runs.
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import tyro
@@ -57,11 +58,25 @@ def _main(words: list[str]) -> int:
         print(f"shapeopt: error: no command is called {words[0]!r}{hint}", file=sys.stderr)
         return 2
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes, tyro.conf.OmitSubcommandPrefixes)
-    command: Any = tyro.cli(_commands(words), prog="shapeopt", description=DESCRIPTION, args=words, config=config)
+    args = _plain_budget(words)
+    command: Any = tyro.cli(_commands(words), prog="shapeopt", description=DESCRIPTION, args=args, config=config)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Unicode must not end a run
     return _run(command)
+
+
+def _plain_budget(words: list[str]) -> list[str]:
+    """The words with `--budget 1e3` as `--budget 1000`; what is no whole number stays, for the parser to refuse."""
+    return [_whole(word) if before == "--budget" else word for before, word in pairwise(["", *words])]
+
+
+def _whole(word: str) -> str:
+    try:
+        number = float(word)
+    except ValueError:
+        return word
+    return str(int(number)) if number.is_integer() else word
 
 
 def _commands(words: list[str]) -> Any:

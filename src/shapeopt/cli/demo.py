@@ -3,6 +3,7 @@
 import sys
 from dataclasses import dataclass
 
+from ..terminal.environment import one_thread_for_small_matrices
 from ..terminal.errors import UsageError
 from ..terminal.record import print_json
 
@@ -23,6 +24,7 @@ class Demo:
             raise UsageError(f"--runs must be at least 1; got {self.runs}.")
         if self.seed < 0:
             raise UsageError(f"--seed must not be negative; got {self.seed}.")
+        one_thread_for_small_matrices()
         from .demo_scene import ATOMS, BUDGET, LOWEST, Scene, try_all
 
         rows: list[dict[str, float]] = []

@@ -31,7 +31,7 @@ class Objective:
 
 
 class UserFunction:
-    """A user's function that remembers what it raised, so that its own errors can be told from ours.
+    """A user's function that remembers what it raised, so that its own errors can be told from those of shapeopt.
 
     Once Ctrl-C has asked the run to end, it is not called again.
     """
@@ -74,6 +74,10 @@ def load_function(spec: str) -> UserFunction:
             hint = did_you_mean(name, (word for word in dir(found) if not word.startswith("_")))
             raise UsageError(f"{module_name!r} has no attribute {name!r}{hint or '.'}")
         found = getattr(found, name)
+    if inspect.isclass(found) and hasattr(found, "sample"):
+        raise UsageError(
+            f"{spec!r} is a family's class, not a function; `shapeopt train {spec}` trains a policy for it."
+        )
     if not callable(found):
         raise UsageError(f"{spec!r} is not a function; it is {type(found).__name__}.")
     return UserFunction(found)

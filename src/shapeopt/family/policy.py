@@ -26,9 +26,9 @@ MOST_PLACES, MOST_DIMENSIONS = 1000, 10_000  # that a file may have
 
 @dataclass(frozen=True, eq=False)
 class FamilyPolicy:
-    """What was learned of a family.
+    """What was learned of a family, as `train_family` makes it and `load_family` reads it.
 
-    Arguments:
+    Args:
         places: (k, d), where good basins were found, the most useful first.
         width: (d,), of the kernel around each.
         reach: (d,), typical distance from the first place to a problem's best basin.
@@ -37,11 +37,17 @@ class FamilyPolicy:
         reach_given: (d,), the typical distance from that one.
         opening: how many places are read before the first descent.
         prior: mean and scale of log R of descents (tactics/refine.py); or None.
-        late: names of tactics that did not pay, and wait while the memory is believed, for `until` calls at the most.
+        late: names of tactics that did not pay, and wait while the memory is believed.
+        until: for how many calls they wait at most.
         later: whether places are read after basins, too, not only in the opening.
         calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
         pays: whether training saw it need fewer calls than the untrained policy; if not, that one is used.
         descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.
+        card: how it was trained, and what it was worth.
+
+    Example:
+        policy = shapeopt.load_family("runs/mine/policy")
+        result = shapeopt.minimize(fun, bounds=bounds, budget=100, policy=policy.given([0.3, 1.2]))
     """
 
     places: np.ndarray
@@ -63,11 +69,25 @@ class FamilyPolicy:
     kind: ClassVar[str] = "family"
 
     def given(self, descriptor: Any) -> "FamilyPolicy":
-        """The policy for the problem with this descriptor."""
+        """The policy for the problem with this descriptor.
+
+        Args:
+            descriptor: the numbers that say which problem it is, as those of training did.
+
+        Returns:
+            The same policy with that descriptor.
+        """
         return replace(self, descriptor=descriptor)
 
     def policy_for(self, problem: Problem, fun: Any = None) -> Policy:
         """The tactics for a problem.
+
+        Args:
+            problem: its start and bounds.
+            fun: its objective, for the attribute `descriptor`.
+
+        Returns:
+            The policy that runs it; the untrained one where training did not pay.
 
         Raises:
             ValueError: the problem has other coordinates, or none on a side.
@@ -117,7 +137,11 @@ class FamilyPolicy:
         return {name: np.ascontiguousarray(array, float) for name, array in found.items() if array is not None}
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the policy at the stem `path`: the arrays, and the card beside them."""
+        """Write the policy: its arrays, and the card beside them.
+
+        Args:
+            path: the stem of the two files.
+        """
         settings = {
             "opening": self.opening,
             "prior": self.prior,
@@ -133,9 +157,12 @@ class FamilyPolicy:
 def load_family(path: str | os.PathLike, descriptor: Any = None) -> FamilyPolicy:
     """The family's policy at the stem `path`.
 
-    Arguments:
+    Args:
         path: the stem of its two files, or either of them.
         descriptor: of the problem at hand, where the family has descriptors.
+
+    Returns:
+        The policy, for `minimize(policy=...)` and `Shape(policy=...)`.
 
     Raises:
         PolicyFileError: the files are missing, damaged, or of another kind.

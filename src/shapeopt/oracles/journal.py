@@ -291,7 +291,7 @@ class Journal:
 
 
 def _locked(path: Path) -> Any:
-    """The file, made if it is not there, open for reading and appending, and ours alone."""
+    """The file, made if it is not there, open for reading and appending, and locked."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
     try:
         file = os.fdopen(os.open(path, flags, 0o666), "rb")

@@ -33,7 +33,7 @@ def _as_oracle(inner: AbstractOracle | Objective) -> AbstractOracle:
 class NoisyOracle(AbstractOracle):
     """An oracle whose gradient passes through a noise law, and whose value gets N(0, value_sigma^2) on top.
 
-    Departs from the paper: noise on the value, off by default, is ours for first-order oracles.
+    Departs from the paper: noise on the value, off by default, is added here for first-order oracles.
     """
 
     inner: AbstractOracle = eqx.field(converter=_as_oracle)

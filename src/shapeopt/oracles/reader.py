@@ -1,4 +1,4 @@
-"""A traceable oracle read from Python, point by point: what optimizers that are not ours get to see."""
+"""A traceable oracle read from Python, point by point: what optimizers of other libraries get to see."""
 
 import functools
 import time
@@ -19,8 +19,8 @@ from .counting import AbstractReader
 class Reader(AbstractReader):
     """Counts every call of `oracle`, refuses the one that does not fit into `budget`, and remembers all that was read.
 
-    Reading number n draws its noise as in a `rollout` with the same `key`, so an optimizer of ours and a stranger meet
-    the same noise.
+    Reading number n draws its noise as in a `rollout` with the same `key`, so that a baseline and another library's
+    optimizer meet the same noise.
 
     Departs from the paper: nothing; it asks for paired noise and one count for all methods, and leaves open how.
     """

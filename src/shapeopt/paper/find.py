@@ -62,7 +62,7 @@ def load_policy(policy: str | os.PathLike | PaperPolicy) -> PaperPolicy:
         ValueError: `policy` is neither a name, a path nor a policy.
 
     Example:
-        >>> policy = load_policy("paper-ackley-2")  # doctest: +SKIP
+        policy = shapeopt.paper.load_policy("paper-ackley-2")
     """
     if isinstance(policy, PaperPolicy):
         return policy

@@ -22,7 +22,7 @@ class Mechanisms:
     """A method's row of the paper's summary (tab. summary:short); what is not named is absent.
 
     `extra_gradients` counts gradient readings an update beyond the first. `auxiliary_statistics` is the paper's star:
-    more computation, but no more readings. `in_paper` is False where the table lacks the method and the row is ours.
+    more computation, but no more readings. `in_paper` is False where the table lacks the method.
     """
 
     momentum: Presence = ABSENT  # "Mom.": explicit phase or momentum state

@@ -19,16 +19,20 @@ from .dynamics import DiagonalMetric, DissipationOperator, SkewOperator, Structu
 from .events.action import StageAction
 
 HIDDEN = {2: 32, 20: 64, 100: 128, 500: 128}  # paper, tab. app:shape_training_specs
-BETA_J = (1.0, 0.25, 2.0)  # settle, refine, escape; eq. dp_mode_scaled_alphas leaves the numbers open, these are ours:
+BETA_J = (
+    1.0,
+    0.25,
+    2.0,
+)  # settle, refine, escape; eq. dp_mode_scaled_alphas leaves the numbers open, these were chosen here:
 BETA_R = (0.8, 1.0, 0.6)  # refine damps most
-ALPHA_MARGIN = 1e-3  # keeps alpha inside the open interval (0, 1) when the sigmoid saturates; ours
-KAPPA_MIN = 1e-6  # keeps kappa > 0 when the sigmoid underflows; ours
-LOG_MASS_REACH = 3.0  # masses within e^-3 and e^3 of the stiffness that the readings show; ours
-HALF_DAMPED = 1.0  # shift of the sigmoids of damping: an untrained step dissipates about half of the momentum; ours
-QUIET = -2.0  # shift of a sigmoid that should begin near zero; ours
-OUTPUT_SCALE = 0.01  # last layers begin small, so that an untrained policy is a damped descent; ours
+ALPHA_MARGIN = 1e-3  # keeps alpha inside the open interval (0, 1) when the sigmoid saturates; chosen here
+KAPPA_MIN = 1e-6  # keeps kappa > 0 when the sigmoid underflows; chosen here
+LOG_MASS_REACH = 3.0  # masses within e^-3 and e^3 of the stiffness that the readings show; chosen here
+HALF_DAMPED = 1.0  # shift of the sigmoids of damping: an untrained step dissipates half of the momentum; chosen here
+QUIET = -2.0  # shift of a sigmoid that should begin near zero; chosen here
+OUTPUT_SCALE = 0.01  # last layers begin small, so that an untrained policy is a damped descent; chosen here
 CUES = 5  # numbers in `View.cues`
-PRIOR_LOGITS = ((0.0, -1.0), (0.0, 1.0), (-1.0, 0.0))  # of settle, refine, escape, from the first two cues; ours
+PRIOR_LOGITS = ((0.0, -1.0), (0.0, 1.0), (-1.0, 0.0))  # of settle, refine, escape, from two cues; chosen here
 
 
 class View(NamedTuple):
@@ -95,7 +99,7 @@ class PaperPlanner(eqx.Module):
 
     kappa is the share of the way to the anchor that a fully damped step goes (eq. dp_goal_gain_split).
 
-    Departs from the paper: the form of the bounds is ours, the paper gives only their ranges; kappa has a unit, the
+    Departs from the paper: the form of the bounds, of which it gives the ranges alone; kappa has a unit, the
     least mass over h^2; the shared gains.
     """
 
@@ -148,7 +152,7 @@ class PaperController(eqx.Module):
     is bounded by the force at hand, too, and vanishes with it.
 
     Departs from the paper: u_shp and a scalar K_d are the heads (eq. shape_fast_controller) and the port input follows
-    from them, where eq. dp_local_heads has the port input itself; the form of the bounds is ours; masses are relative
+    from them, where eq. dp_local_heads has the port input itself; the form of the bounds; masses are relative
     to the stiffness that the readings show, where the paper's networks see f as it is; the shared gains.
     """
 

@@ -38,12 +38,12 @@ from .networks import (
 from .shaping import cell_potential, shaped_potential
 from .stage import PaperState, Scales, Stage, Survey, Tally, acting_on
 
-BASINS = 16  # slots of the archive; ours
-OBSERVED = 100.0  # the networks see forces and values up to this many units; ours, keeps a cliff from overflowing them
-FARTHEST = 0.5  # longest move of a step per root coordinate: a twentieth of the box; ours
-RISE = 10.0  # cue of f above the best, per unit of value; ours
-FAINT = 1e-3  # smallest ratio of forces that a cue tells from zero; ours
-SHAPING = -2.0  # an untrained policy has e^-2 of the heights of U_mem and V_bar; ours
+BASINS = 16  # slots of the archive; chosen here
+OBSERVED = 100.0  # the networks see forces and values up to so many units, for cliffs; chosen here
+FARTHEST = 0.5  # longest move of a step per root coordinate: a twentieth of the box; chosen here
+RISE = 10.0  # cue of f above the best, per unit of value; chosen here
+FAINT = 1e-3  # smallest ratio of forces that a cue tells from zero; chosen here
+SHAPING = -2.0  # an untrained policy has e^-2 of the heights of U_mem and V_bar; chosen here
 
 
 class PaperPolicy(AbstractPolicy):

@@ -12,7 +12,7 @@ from ..tasks import StartLaw, make_family
 
 PAPER_HORIZON = {2: 48, 20: 48, 100: 56, 500: 64}  # steps with which the paper's baseline rows come out
 PAPER_STARTS = {2: 32, 20: 32, 100: 24, 500: 12}
-PAPER_TASKS = 64  # the paper speaks of 64 and its rows of 16: the same means, and a smaller error of ours
+PAPER_TASKS = 64  # the paper speaks of 64 and its rows of 16: the same means, and a smaller error
 SCIENCE_HORIZON = 48  # as above, for phase retrieval and control
 SETTINGS = {  # tab. ablation_ackley_compact_transposed: tasks, particles, calls
     "S1": (16, 128, 256),

@@ -73,7 +73,7 @@ def minimize(
         ValueError: an argument is wrong, or `fun` can't be traced; the message names the argument.
 
     Example:
-        >>> result = minimize(lambda x: (x**2).sum(), [2.0, 3.0], policy="paper-ackley-2")  # doctest: +SKIP
+        result = shapeopt.paper.minimize(lambda x: (x**2).sum(), [2.0, 3.0], policy="paper-ackley-2")
     """
     for name, value, least in (("budget", budget, 1), ("seed", seed, None)):
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)

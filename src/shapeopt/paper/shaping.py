@@ -7,7 +7,7 @@ dp_stage_potential_discrete).
 Heights are shares of a value unit (the stage's), widths are per root coordinate, so that neither the scale of f nor the
 dimension changes how a basin repels. Both have as many centres as the archive has slots, whether filled or not.
 
-Departs from the paper: it names the two terms and leaves their forms, heights and widths open; all of them are ours.
+Departs from the paper: it names the two terms and leaves their forms, heights and widths open; all were chosen here.
 """
 
 import jax.numpy as jnp
@@ -67,7 +67,7 @@ def cell_potential(
     A cell rises with every write, without a bound: as in metadynamics, a basin in which stages stall again and again is
     filled until the plant flows out of it.
 
-    Departs from the paper: the forms are ours, as above; widths are those of the cells.
+    Departs from the paper: the forms were chosen here, as above; widths are those of the cells.
     """
     regions = memory.regions()
     widths = jnp.full_like(regions.counts, regions.width)

@@ -22,7 +22,7 @@ Scalar = Float[Array, ""]
 Vector = Float[Array, " d"]
 Flag = Bool[Array, ""]
 
-# The thresholds of eq. dp_event_indicator are fixed hyperparameters that the paper does not give; these are ours.
+# The thresholds of eq. dp_event_indicator are fixed hyperparameters that the paper does not give; these are chosen.
 PATIENCE = 3  # readings that a stage is granted before it may be called stalled: half of the paper's event_horizon
 LOW_FORCE = 0.05  # rms force, in units of the stage's
 LOW_MOMENTUM = 0.005  # rms momentum in units of h k, which make it a length: see `PaperState.momentum`
@@ -34,7 +34,7 @@ AGREEMENT = 0.5  # a sum over a stage this much shorter than its parts together 
 SMALLEST = 1e8  # multiple of the smallest normal number below which a force counts as none
 KNOWN_BASIN = 0.25  # per root coordinate: stage ends closer than this are one basin
 
-# How the metric is made of the readings; all ours.
+# How the metric is made of the readings; all chosen here.
 REACH_OF_FORCE = 0.1  # a typical force moves its coordinate by this much (the box is 10 wide)
 FORCE_MEMORY = 0.9  # share of the squared forces that a reading leaves in their mean
 SECANT_MEMORY = 0.5  # likewise of squared differences of forces and of places

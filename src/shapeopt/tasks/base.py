@@ -33,7 +33,7 @@ class StartLaw(enum.Enum):
 
 
 class AbstractTask(eqx.Module):
-    """One objective, traceable, with its box, its known minimum and its start law.
+    """One objective, traceable, with its box, its known minimum and its distribution of starts.
 
     `minimum` is the exact or best-known value (nan if unknown), `minimiser` a point that takes it (None if unknown).
     """

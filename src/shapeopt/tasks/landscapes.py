@@ -1,4 +1,4 @@
-"""One family class for every landscape that draws its own parameters: shifted, optionally rotated, start law."""
+"""One family class for every landscape that draws its own parameters: shifted, optionally rotated, with its starts."""
 
 import abc
 from typing import ClassVar, Self

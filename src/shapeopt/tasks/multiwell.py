@@ -52,7 +52,7 @@ class Multiwell(AbstractFamily):
 
     `separation` None stands for 0.4 of the mean spacing of the knots.
 
-    Departs from the paper: it gives no ranges for the values; ours are the constants of this file.
+    Departs from the paper: it gives no ranges for the values; they are constants of this file.
     """
 
     dimension: int = eqx.field(static=True, default=1)

@@ -55,7 +55,7 @@ def _uniform(key: PRNGKeyArray, *ranges: tuple[float, float]) -> Float[Array, " 
 class DoubleIntegrator(AbstractPlant):
     """A mass on a line, pushed to rest at a target: state (position, velocity), exact for constant pushes.
 
-    Departs from the paper: it gives no parameters; ours are in `sample`, narrow enough that the optimal controls lie
+    Departs from the paper: it gives no parameters; those of `sample` are narrow enough that the optimal controls lie
     inside the box.
     """
 
@@ -93,7 +93,7 @@ class Pendulum(AbstractPlant):
 
     Semi-implicit Euler steps; the costs are 1 + cos(angle), 0 at the top, and at the end also the square of the rate.
 
-    Departs from the paper: it gives no equations or parameters; ours are here.
+    Departs from the paper: it gives no equations or parameters; both were chosen here.
     """
 
     control_size = 1
@@ -128,7 +128,7 @@ class Pendulum(AbstractPlant):
 class Navigation(AbstractPlant):
     """A point steered by its velocity across the plane, past smooth obstacles, to a goal.
 
-    Departs from the paper: it gives no layout; ours has three Gaussian hills between start and goal.
+    Departs from the paper: it gives no layout; this one has three Gaussian hills between start and goal.
     """
 
     control_size = 2

@@ -25,12 +25,18 @@ HELD_OUT = 1_000_000  # seeds of held-out instances begin here
 class Instance:
     """A problem of a family, as `minimize` takes it.
 
-    Arguments:
+    Args:
         fun: the objective.
         bounds: finite on both sides of every coordinate.
         jac: as `minimize` takes it.
         x0: where runs start; None: drawn uniformly in the bounds.
         descriptor: numbers that say which problem it is, known before the first call; None where there are none.
+
+    Example:
+        class Valleys:
+            def sample(self, seed):
+                a = np.random.default_rng(seed).uniform(1, 2, size=3)
+                return shapeopt.Instance(lambda x: ((x - a) @ (x - a), 2 * (x - a)), [(-5, 5)] * 3, jac=True)
     """
 
     fun: Callable[..., Any]
@@ -40,7 +46,17 @@ class Instance:
     descriptor: Any = None
 
     def problem(self, seed: int) -> Problem:
-        """Start and bounds; the start is drawn from the seed where none is given, as `minimize` does."""
+        """Start and bounds; the start is drawn from the seed where none is given, as `minimize` does.
+
+        Args:
+            seed: of the start.
+
+        Returns:
+            The problem, as flat arrays.
+
+        Raises:
+            ValueError: if a coordinate has no bound on a side.
+        """
         found = read_problem(self.x0, self.bounds, np.random.default_rng(seed))
         if not (np.isfinite(found.lower) & np.isfinite(found.upper)).all():
             raise ValueError("`bounds` of a family's problems must be finite on both sides.")

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..core.fingerprint import describe, versions
+from ..engines.host import whole
 from ..family import FamilyPolicy
 from ..family.regression import fit_regression
 from .agree import agreed
@@ -38,7 +39,20 @@ NOTHING = "training brought nothing on problems left out of it: the policy is th
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What training made: the policy, and untrained and trained runs on held-out instances with their table."""
+    """What training made. Printed, it is the table of before and after.
+
+    Args:
+        policy: what `minimize(policy=...)` takes.
+        before: untrained runs on the held-out problems.
+        after: trained runs on the same.
+        rows: the table.
+        budget: calls of these runs.
+
+    Example:
+        trained = shapeopt.train_family("mypackage.fits:Spectra", out="runs/spectra", budget=100)
+        print(trained)
+        before, after = trained.calls(share=1e-3)
+    """
 
     policy: FamilyPolicy
     before: list[Run]
@@ -47,13 +61,25 @@ class Trained:
     budget: int
 
     def calls(self, share: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
-        """Calls to a share of the start's gap on the held-out problems, before and after; budget + 1: never."""
+        """Calls to a share of the start's gap on the held-out problems.
+
+        Args:
+            share: of the difference between the value at the start and the best one known.
+
+        Returns:
+            Calls before and after training, a number for each problem; budget + 1 where it was never reached.
+        """
         lowest = floors(self.before, self.after)
         was, now = (calls_to(runs, lowest, share, self.budget) for runs in (self.before, self.after))
         return was, now
 
     def draw(self, path: str | Path, share: float = 1e-3) -> None:
-        """Draw these calls into a file; needs the extra `report`."""
+        """Draw these calls into a file; needs the extra `report`.
+
+        Args:
+            path: the picture, such as `calls.png`.
+            share: as `calls` has it.
+        """
         from ..plots.calls import draw_calls
         from ..plots.style import save
 
@@ -80,7 +106,7 @@ def train_family(
 ) -> Trained:
     """Learn where a family's good basins are, how they are curved, and which tactics pay.
 
-    Arguments:
+    Args:
         family: a class with a method `sample(seed) -> Instance`, an object of one, or `package.module:Class`; a list of
             `Instance`s or of functions; or a folder of journals of earlier runs (`minimize(..., journal=...)`).
         out: a folder in which the runs, the policy and its card are kept; a training that was stopped goes on there.
@@ -104,8 +130,9 @@ def train_family(
         result = shapeopt.minimize(another, x0, bounds=(-5, 5), jac=True, budget=100, policy=trained.policy)
     """
     for name, value, least in (("budget", budget, 5), ("instances", instances, 3), ("effort", effort, 1)):
-        if not isinstance(value, int) or value < least:
+        if whole(name, value) < least:
             raise ValueError(f"`{name}` must be a whole number of at least {least}; got {value!r}.")
+    budget, instances, effort = int(budget), int(instances), int(effort)
     began, folder = time.perf_counter(), None if out is None else Path(out)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ def begin_worker() -> None:
 
 
 def end_by_signal() -> None:
-    """Ask Linux for a SIGKILL at the end of the thread that started this process; no code of ours has to run then."""
+    """Ask Linux for a SIGKILL at the end of the thread that started this process; no code has to run here then."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")

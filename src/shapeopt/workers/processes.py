@@ -39,6 +39,16 @@ class Processes(Executor):
         self._threads = ThreadPoolExecutor(count)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Call `fn` in the next process that is free.
+
+        Args:
+            fn: something that another process can import.
+            *args: its arguments.
+            **kwargs: its arguments by name.
+
+        Returns:
+            The future of its answer.
+        """
         return self._threads.submit(self._call, (fn, args, kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

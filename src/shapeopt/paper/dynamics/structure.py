@@ -42,7 +42,7 @@ class DissipationOperator(eqx.Module):
     `diagonal` must not be negative (None: there is none). Compiled code can't check values, so a network's output goes
     through `from_raw`, which guarantees it for any finite input.
 
-    Departs from the paper: nothing; the map from raw outputs to the diagonal (softplus) is ours, the paper names none.
+    Departs from the paper: nothing; the map from raw outputs to the diagonal is softplus, where the paper names none.
     """
 
     B: Float[Array, "d r"]

@@ -27,7 +27,7 @@ class Signals(NamedTuple):
 def cause_of(signals: Signals, age: Int[Array, ""], horizon: Int[Array, ""]) -> Int[Array, ""]:
     """Why the stage ends at this reading, the most telling cause first; `Cause.NONE` if it goes on.
 
-    Departs from the paper: HOPELESS, REVISIT and NONFINITE are ours.
+    Departs from the paper: HOPELESS, REVISIT and NONFINITE are new.
     """
     cause = jnp.where(age >= horizon, int(Cause.CLOCK), int(Cause.NONE))
     cause = jnp.where(signals.hopeless, int(Cause.HOPELESS), cause)

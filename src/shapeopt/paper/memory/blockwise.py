@@ -26,7 +26,7 @@ class BlockwiseMemory(AbstractSpatialMemory):
     scale of x_b the same in every dimension (a plain mean would shrink into one bin).
 
     Departs from the paper: it says that blocks of fixed size keep summaries "analogous" to the grid's and no more; the
-    bins, the block coordinate and the relative reads are ours.
+    bins, the block coordinate and the relative reads are new.
     """
 
     table: Float[Array, "cells 5"]

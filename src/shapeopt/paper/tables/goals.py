@@ -23,7 +23,7 @@ HEADS = (
     "paper: SHAPE",
     "Best baseline",
     "its figure",
-    "ours",
+    "measured",
     "95 % interval",
     "Hits ↑",
     "Hit-traj. ↑",

@@ -66,7 +66,7 @@ def learning_table(found: Sequence[Digest], seed: int = 0) -> Table:
 
 def learning_box_table(found: Sequence[Digest], seed: int = 0) -> Table:
     """The same policies where optima and starts lie anywhere in the box (none in the paper)."""
-    return _table(found, "paper-learning-box", "What is left of it under another start law", seed)
+    return _table(found, "paper-learning-box", "What is left of it under another distribution of starts", seed)
 
 
 def _table(found: Sequence[Digest], protocol: str, title: str, seed: int) -> Table:

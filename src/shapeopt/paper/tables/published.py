@@ -1,4 +1,4 @@
-"""The paper's published figures, to stand beside ours: one csv a table, as printed, with percentages as shares.
+"""The paper's published figures, beside the measured ones: one csv a table, as printed, with percentages as shares.
 
 `metric` is a name of `metrics.METRICS`; where a table shows another statistic over runs than the mean, `_median` or
 `_lowest` follows it. `dimension` is None where a row averages over the dimensions of its family. Figures that the paper

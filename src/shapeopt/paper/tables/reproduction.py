@@ -23,7 +23,7 @@ RULE = (
 
 @dataclass(frozen=True)
 class Reproduced:
-    """An entry of the paper's table beside ours."""
+    """An entry of the paper's table beside the measured one."""
 
     one: Digest
     metric: str
@@ -32,7 +32,7 @@ class Reproduced:
 
     @property
     def within(self) -> bool:
-        """|ours - paper's| <= paper's deviation + half of its last digit's unit."""
+        """|measured - paper's| <= paper's deviation + half of its last digit's unit."""
         return abs(self.ours.mean - self.paper.mean) <= (self.paper.std or 0.0) + self.paper.unit / 2
 
 
@@ -70,7 +70,7 @@ def outside_table(found: Sequence[Digest], seed: int = 0) -> Table:
     return Table(
         name="outside",
         title=f"Entries of the paper's baselines that do not come back: {len(missed)}",
-        columns=("Family", "d", "Method", "Metric", "ours", "paper", "difference in the paper's deviations"),
+        columns=("Family", "d", "Method", "Metric", "measured", "paper", "difference in the paper's deviations"),
         groups=(Group("", tuple(rows)),),
         notes=(RULE, *filter(None, [_lacking(found)])),
     )

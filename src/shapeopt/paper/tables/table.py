@@ -56,7 +56,9 @@ TABLES: Mapping[str, Named] = MappingProxyType(
             ("paper-learning", "multiwell", "paper", "paper-science"),
             learning_table,
         ),
-        "paper-learning-box": Named("the same under another start law", ("paper-learning-box",), learning_box_table),
+        "paper-learning-box": Named(
+            "the same under another distribution of starts", ("paper-learning-box",), learning_box_table
+        ),
         "controller": Named("without the controller", ("ablation-controller",), controller_table),
         "memory": Named("without memory", ("ablation-memory",), memory_table),
         "horizon": Named("with a shorter event horizon", ("ablation-horizon",), horizon_table),

@@ -236,7 +236,7 @@ def _like(fresh: PaperPolicy, name: str) -> PaperPolicy:
 
 # dimension, epochs, hidden width, evaluated runs; tab. app:shape_training_specs
 PAPER_SPECS = ((2, 500, 32, 128), (20, 800, 64, 64), (100, 1000, 128, 32), (500, 1000, 128, 32))
-# dimension, epochs, readings of a run (those of the `paper` protocol), batch; ours, some minutes on two cores each
+# dimension, epochs, readings of a run (those of the `paper` protocol), batch; chosen for some minutes on two cores
 SMALL_SPECS = ((2, 150, 48, 64), (20, 150, 48, 32), (100, 120, 56, 16), (500, 80, 64, 8))
 
 

@@ -1,4 +1,4 @@
-"""Curricula: what is learned first is easier. The paper has one, from double wells to many; the others are ours.
+"""Curricula: what is learned first is easier. The paper has one, from double wells to many; the others are new.
 
 A curriculum is a few grades. Each holds up to a share of the epochs; the last is the run's own configuration.
 """
@@ -34,7 +34,7 @@ class Curriculum(Enum):
     ALL = "all"
 
 
-FIRST, SECOND = 1 / 3, 2 / 3  # shares of the epochs at which a grade ends; ours
+FIRST, SECOND = 1 / 3, 2 / 3  # shares of the epochs at which a grade ends; chosen here
 
 
 def grades_of(curriculum: Curriculum, full: Grade) -> tuple[Grade, ...]:

@@ -75,7 +75,7 @@ class Backpropagation(AbstractEstimator):
     Departs from the paper: it trains by backpropagation and says neither whether it cuts nor whether it clips.
     """
 
-    clip: float = 1.0  # ours: a chaotic rollout's gradient is long in a direction that means little
+    clip: float = 1.0  # chosen here: a chaotic rollout's gradient is long in a direction that means little
 
     def init(self, problem: AbstractProblem, params: PyTree, key: PRNGKeyArray) -> None:
         return None

@@ -42,8 +42,8 @@ class LossWeights:
 
 
 PAPER_WEIGHTS = LossWeights()
-OUTCOME_WEIGHTS = LossWeights(term=0.25, best=1.0, prog=0.0, ce=0.0, sg=0.0, ctrl=0.0, jr=0.0, port=0.0)  # ours: what a
-# user gets is the best value; the end counts a little, so that a run does not forget what it found
+OUTCOME_WEIGHTS = LossWeights(term=0.25, best=1.0, prog=0.0, ce=0.0, sg=0.0, ctrl=0.0, jr=0.0, port=0.0)
+# chosen here: what a user gets is the best value; the end counts a little, so that a run does not forget what it found
 
 
 class Terms(NamedTuple):

@@ -31,8 +31,8 @@ from .unroll import Runs, Unroll
 
 Scalar = Float[Array, ""]
 CONTROLLER, PLANNER, JOINT = "controller", "planner", "joint"  # the phases
-BIAS_UNIT = 0.3  # ours
-LAST_SHARE = 0.05  # of the rate with which phase III began; ours
+BIAS_UNIT = 0.3  # chosen here
+LAST_SHARE = 0.05  # of the rate with which phase III began; chosen here
 
 
 class Part(Enum):

@@ -21,7 +21,7 @@ from ..networks import norm
 Vector = Float[Array, " d"]
 Scalar = Float[Array, ""]
 
-# The paper names the ingredients of the score and gives no number; these are ours.
+# The paper names the ingredients of the score and gives no number; these were chosen here.
 RADII = (0.25, 1.0, 2.5)  # a step within a basin, to its rim, and across a few of them
 NOVELTY_WEIGHT = 0.25  # lambda_nov: a new region is worth a quarter of a slope followed for unit length
 RISK_WEIGHT = 0.5  # lambda_risk
@@ -63,7 +63,7 @@ class ProbeTeacher(eqx.Module):
     c_s is the stage's unit of force, so that 1 is the typical slope followed for unit length. The anchor is the best
     candidate; refine if its score is clear, else escape if the stage stalled or the anchor is new ground, else settle.
 
-    Departs from the paper: the numbers, the units and the form of risk are ours; novelty is relative to the place that
+    Departs from the paper: the numbers, the units and the form of risk are new; novelty is relative to the place that
     is left, which changes no ranking; a memory-novel direction is added; candidates are clipped to the box.
     """
 

@@ -107,9 +107,26 @@ def untrained(config: TrainConfig) -> PaperPolicy:
 def train(
     config: TrainConfig, folder: Path, family: AbstractFamily | None = None, observer: Observer | None = None
 ) -> Trained:
-    """Train, or go on training, in `folder`; `family` replaces the one that the configuration names.
+    """Train a policy of the paper's kind, or go on with a training that was stopped.
 
-    When the observer asks to stop, the checkpoint is brought up to date and KeyboardInterrupt is raised.
+    Args:
+        config: what is trained, on what, for how long.
+        folder: where checkpoints, the curve and the policy are kept; a training that is there already goes on.
+        family: in the place of the one that the configuration names.
+        observer: is shown every update, and may ask to stop.
+
+    Returns:
+        The trained policy and its curve.
+
+    Raises:
+        ValueError: if the configuration or the folder's content is wrong.
+        LostProcessError: if another process of the same training ended.
+        KeyboardInterrupt: if the observer asked to stop; the checkpoint is up to date.
+
+    Example:
+        from shapeopt.paper.training import TrainConfig, train
+
+        trained = train(TrainConfig(), Path("runs/mine"))
     """
     silent = SILENT.format(parallel.SECONDS_SILENT)
     clock = parallel.Clock(parallel.SECONDS_SILENT, silent) if jax.process_count() > 1 else None

@@ -29,7 +29,7 @@ from .record import Before, Lesson, Record
 from .sensing import EXACT, Sensing
 from .teacher import Label, ProbeTeacher, unit_vector
 
-# The teacher's force (eq. dp_local_teacher_force); the paper names its parts and gives no number, these are ours.
+# The teacher's force (eq. dp_local_teacher_force); the paper names its parts and gives no number, these are chosen.
 C_G = 1.0  # pull towards the anchor: with a typical force's reach of 0.1, a tenth of the way a step
 C_P = 0.5  # share of the momentum that a step dissipates, of the order of the untrained controller's
 C_ESCAPE = 1.0  # push towards the anchor while escaping, rms over coordinates, in the stage's units
@@ -206,7 +206,7 @@ def novelty_of(memory: PyTree) -> Any:
     if spatial is not None:
         return spatial.novelty
     archive = memory.archive
-    radius = jnp.ones((), archive.values.dtype)  # a novel place is a unit away; ours
+    radius = jnp.ones((), archive.values.dtype)  # a novel place is a unit away; chosen here
     return lambda q: archive.novelty(q, radius)
 
 

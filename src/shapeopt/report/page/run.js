@@ -346,7 +346,9 @@ function chooseStage(k) {
   chosen.stage = Math.min(Math.max(k, 0), D.stages.length - 1);
   const stage = D.stages[chosen.stage];
   byId("stage").value = chosen.stage;
-  byId("stage-name").textContent = `stage ${chosen.stage + 1} of ${D.stages.length}, from call ${stage.call + 1}: ${stage.mode}`;
+  const segment = D.segments.find((one) => one.after === stage.call);
+  const name = segment ? stageName(segment) : stage.mode;
+  byId("stage-name").textContent = `stage ${chosen.stage + 1} of ${D.stages.length}, from call ${stage.call + 1}: ${name}`;
   const centres = stage.memory.length + stage.barrier.length;
   byId("stage-told").textContent = [
     stage.kappa > 0 ? `Pull to the anchor: κ = ${short(stage.kappa, 3)}.` : "No anchor pulls.",
