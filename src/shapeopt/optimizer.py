@@ -17,9 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .core.board import (
-    KNOWN,
-    LOWER,
-    NEW,
     PAIR_SUM,
     UNKNOWN,
     UNTESTED,
@@ -29,12 +26,12 @@ from .core.board import (
     Plant,
     Spec,
     is_noisy,
-    resolution,
 )
 from .core.box import REACH
 from .core.codes import Cause, Mode
 from .dynamics.move import Line, Move, Stepped, close, no_line, step
-from .memory.basins import SAME_BASIN, no_basins, write_basin
+from .memory.basins import no_basins
+from .memory.score import score_basin
 from .ops import HOST
 from .ops.random import to_normal, uniform
 from .planner import FamilyOrder, FixedOrder
@@ -59,12 +56,8 @@ from .tactics import (
 )
 
 INF = float("inf")
-SAME_VALUE = 1e-6  # difference of two bottoms, as a share of the spread, that says nothing of the spread
-SMALL_DESCENT = 0.5  # descent into a basin that is not the base's, where the box is 10 wide, below which it is small;
-SMALL_DESCENT_SHORT, SHORT_RUN = 1.5, 2.0  # the same in runs of less readings a dimension than these
 MOST_ROUNDS = 4  # choices at one reading
-CLOCK, CONVERGED = int(Cause.CLOCK), int(Cause.CONVERGED)
-PREEMPTED, REVISIT = int(Cause.PREEMPTED), int(Cause.REVISIT)
+CLOCK, PREEMPTED = int(Cause.CLOCK), int(Cause.PREEMPTED)
 
 TACTICS: tuple[AbstractTactic, ...] = (
     PairModel(),
@@ -404,7 +397,8 @@ class Optimizer:
         """The board after a stage; one rule a field. A basin that was only interrupted is not scored yet."""
         paused = (cause == CLOCK) & _of(ops, active, self._interruptible)
         scored = evidence.basin & ops.no(paused)
-        board = ops.when(scored, lambda old: self._score(ops, old, evidence, cause), board)
+        swept = _of(ops, board.last, self._sweeps)
+        board = ops.when(scored, lambda old: score_basin(ops, self.spec, old, evidence, cause, swept), board)
         rebase = evidence.rebase & (evidence.f <= board.base_f) & (evidence.f < INF)
         started = (active == 0) & plant.finite
         news = evidence.basin | paused
@@ -442,40 +436,6 @@ class Optimizer:
             left=left,
             last=active,
             cause=cause,
-        )
-
-    def _score(self, ops: Any, board: Board, evidence: Evidence, cause: Any) -> Board:
-        """Score a finished basin: the spread between basins, whether it is small, and the archive."""
-        d, f = board.base.shape[0], evidence.f
-        unseen = resolution(self.spec.eps, f)
-        later, noisy = board.escapes > 0, board.noisy
-        fall = board.left_f - ops.min(f, board.base_f)
-        better = fall > unseen
-        there = later & ops.no(noisy) & (ops.norm(evidence.q - board.base) < SAME_BASIN * d**0.5)
-        elsewhere = ops.no(there) & (cause != REVISIT) & (f < INF)
-        gain = ops.pick(better, fall, ops.pick(later, abs(f - board.base_f), INF))
-        bottom = ops.flag(True) if self.spec.values_only else (cause == CONVERGED) | noisy  # whether it was reached
-        told = bottom & (gain < INF) & (gain > unseen + SAME_VALUE * board.spread)
-        spread = ops.pick(told, ops.pick(board.spread > 0, board.spread**0.8 * abs(gain) ** 0.2, gain), board.spread)
-        limit = ops.pick(board.readings < SHORT_RUN * d, SMALL_DESCENT_SHORT, SMALL_DESCENT)
-        swept = _of(ops, board.last, self._sweeps)  # from the end of a sweep the descent is short whatever the basin
-        small = bottom & elsewhere & (evidence.descent < limit) & ops.no(swept)
-        outcome = ops.pick(elsewhere, ops.pick(better, ops.whole(LOWER), ops.whole(NEW)), ops.whole(KNOWN))
-        basins = ops.when(
-            f < INF,
-            lambda old: write_basin(ops, old, evidence.q, f),
-            board.basins,
-        )
-        base_f = ops.min(f, board.base_f)
-        reach = ops.cond(f <= board.base_f, lambda: 1.5 * ops.largest(abs(evidence.q)), lambda: 0.0)
-        return board._replace(
-            escapes=board.escapes + 1,
-            outcome=outcome,
-            spread=spread,
-            small_basins=ops.flag(board.small_basins | small),
-            left_f=base_f,
-            reach=ops.max(board.reach, reach),
-            basins=basins,
         )
 
 

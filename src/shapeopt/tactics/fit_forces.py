@@ -141,12 +141,13 @@ class FitForces(AbstractTactic):
         self, ops: Any, memory: FitForcesMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
     ) -> FitForcesMemory:
         q, f, g = ops.pick(board.fresh, (plant.q, plant.f, plant.g), (board.base, board.base_f, board.base_g))
-        zero = ops.real(0.0, q.dtype)
+        zero, root = ops.real(0.0, q.dtype), q.shape[0] ** 0.5
+        first, next_ = self.first_radius, self.next_radius
         return memory._replace(
             q=q,
             f=f,
             g=g,
-            radius=ops.pick(board.fresh, self.first_radius, self.next_radius) * q.shape[0] ** 0.5 + zero,
+            radius=ops.pick(board.fresh, first * root, next_ * root) + zero,
             noise=board.noise_std**2,
             gained=zero,
             age=ops.whole(0),

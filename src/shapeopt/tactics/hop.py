@@ -15,9 +15,12 @@ worse one, as the step of SciPy's basinhopping does. Which law is drawn follows 
 Departs from the paper: its subgoal is a network's.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from ..core.board import KNOWN, LOWER, NEW, Board, Draws, Offer, Plant, Spec, searched
 from ..core.codes import Cause, Mode
@@ -71,15 +74,15 @@ class Hop(AbstractTactic):
         xp, (u, z) = ops.xp, draws()
         box = searched(ops, board)
         memory = self._learned(ops, memory, board)
-        radius = self.radius * xp.exp(memory.log_factor + self.spread * (2.0 * u[0] - 1.0))
+        least = math.log(self.radius) - self.spread
+        radius = xp.exp(memory.log_factor + (2.0 * self.spread * u[0] + least))
         d = z.shape[0]
-        prior = self.prior_lower * xp.asarray((1.0, min(1.0, self.few / d)), z.dtype)
-        weights = (memory.lower + prior) / (memory.hops + self.prior_hops)
-        middle = ops.flag(False)
+        prior = self.prior_lower * np.array((1.0, min(1.0, self.few / d)), z.dtype)
+        near, far = (memory.lower + prior) / (memory.hops + self.prior_hops)
+        anywhere, number = u[1] * (near + far) < far, memory.places + 1
         if d <= self.few and (ops.traced or memory.places == 0):
             middle = (memory.places == 0) & ((board.lower > -INF) & (board.upper < INF)).all()
-        anywhere = (u[1] * (weights[0] + weights[1]) < weights[1]) | middle
-        number = ops.pick(middle, ops.whole(0), memory.places + 1)
+            anywhere, number = anywhere | middle, ops.pick(middle, ops.whole(0), number)
         target = ops.cond(
             anywhere,
             lambda: spread_place(ops, board.key, 1, number, *box),
@@ -94,13 +97,16 @@ class Hop(AbstractTactic):
         near = ops.no(memory.anywhere)
         change = ops.pick(board.outcome == KNOWN, self.wider, ops.pick(board.outcome == NEW, -self.narrower, 0.0))
         factor = memory.log_factor + ops.pick(known & near, change, 0.0)
-        dtype, xp = memory.hops.dtype, ops.xp
-        law = ops.pick(memory.anywhere, xp.asarray((0.0, 1.0), dtype), xp.asarray((1.0, 0.0), dtype))
-        kept, told = ops.pick(known, self.forgetting, 1.0), ops.pick(known, law, 0.0 * law)
+        dtype = memory.hops.dtype
+        none, law = (
+            np.zeros(2, dtype),
+            ops.pick(memory.anywhere, np.array((0.0, 1.0), dtype), np.array((1.0, 0.0), dtype)),
+        )
+        kept, told = ops.pick(known, self.forgetting, 1.0), ops.pick(known, law, none)
         return memory._replace(
             log_factor=ops.min(ops.max(factor, -self.widest), self.widest),
             hops=kept * memory.hops + told,
-            lower=kept * memory.lower + ops.pick(board.outcome == LOWER, told, 0.0 * told),
+            lower=kept * memory.lower + ops.pick(board.outcome == LOWER, told, none),
         )
 
     def observe(self, ops: Any, memory: HopMemory, board: Board, plant: Plant) -> tuple[HopMemory, Any]:

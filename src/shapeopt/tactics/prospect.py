@@ -36,5 +36,5 @@ class Prospect(NamedTuple):
         told = converged & (self.f < INF)
         mean = self.mean + (R - self.mean) / count
         scale = self.scale + (abs(R - self.mean) / MEAN_DEVIATION - self.scale) / count
-        kept = ops.pick(told, (mean, scale, count), (self.mean, self.scale, self.count))
-        return Prospect(*kept, self.f, self.next)
+        mean, scale, count = ops.pick(told, (mean, scale, count), (self.mean, self.scale, self.count))
+        return Prospect(mean, scale, count, self.f, self.next)

@@ -468,7 +468,7 @@ class Refine(AbstractTactic):
         return memory._replace(
             best=ops.pick(best, memory.now, memory.best),
             unfinished=ops.flag(unfinished),
-            due=ops.pick(best, 2 * ops.whole(board.escapes) + self.others, memory.due),
+            due=ops.pick(best, 2 * board.escapes + self.others, memory.due),
             prospect=self._learned(ops, memory, cause),
         )
 
