@@ -66,19 +66,24 @@ def suites(boards: Sequence[Board]) -> str:
 
 
 def tools(boards: Sequence[Board]) -> str:
-    """A row a suite, a column a method: the share solved, best in bold."""
+    """A row a method, a column a suite: the share solved, best in bold."""
     chosen = release(boards)
-    names = list(dict.fromkeys(name for one in chosen for name in (one.method, *sorted(one.scores.whole()))))
-    lines = [f"| suite, half | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    for one in chosen:
-        shares = {name: float(one.scores.solved(TOLERANCE)[one.scores.row(name)].mean()) for name in one.scores.whole()}
-        best = max(shares.values())
-        cells = (f"{shares[name]:.0%}" if name in shares else "-" for name in names)
-        marked = (f"**{cell}**" if shares.get(name) == best else cell for name, cell in zip(names, cells, strict=True))
-        lines.append(
-            f"| [{one.scores.suite}](results/suite-{one.scores.suite}.md), {one.scores.half} | {' | '.join(marked)} |"
-        )
+    names = dict.fromkeys(name for one in chosen for name in (one.method, *sorted(one.scores.whole())))
+    heads = (f"[{one.scores.suite}](results/suite-{one.scores.suite}.md), {one.scores.half}" for one in chosen)
+    lines = [f"| solved | {' | '.join(heads)} |", "|---" * (len(chosen) + 1) + "|"]
+    lines += [f"| {name} | {' | '.join(_share(one, name) for one in chosen)} |" for name in names]
     return "\n".join(lines)
+
+
+def _share(one: Board, method: str) -> str:
+    """The share of a suite's problems that a method has solved; "-" where it was not run on all of them."""
+    whole = one.scores.whole()
+    if method not in whole:
+        return "-"
+    shares = one.scores.solved(TOLERANCE).mean(axis=1)
+    share = float(shares[one.scores.row(method)])
+    best = max(float(shares[one.scores.row(name)]) for name in whole)
+    return f"**{share:.0%}**" if share == best else f"{share:.0%}"
 
 
 def startup() -> str:
