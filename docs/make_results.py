@@ -50,8 +50,8 @@ All methods of a cell had the same tasks, starts, noise and counted budget. A nu
 it is better than every other (below each table), and the figures of the paper stand beside those measured here.
 `shapeopt bench table`, `compare` and `plot` show the same for records of your own.
 
-`universal` is the policy of this version. `universal_before` is the one before its tactics and engines were rebuilt, kept as
-what was reached then: most of these protocols are not recorded anew.
+`universal` is the policy of this version. `universal_before` is the one before its tactics and engines were rebuilt,
+kept as what was reached then: most of these protocols are not recorded anew.
 """
 UNMATCHED = """What of the paper can't be matched, and why:
 
