@@ -14,7 +14,8 @@ the refine limit.
 
     converged   no decrease is predicted that could be seen, by the model or by its scale alone; or the last step
                 gained, and the next one predicts, next to none of what the steps before it gained, or of the spread
-                between basins. The best basin is resumed before the run ends.
+                between basins. The best basin is resumed after some others that were not lower,
+                and before the run ends.
     stall       the radius is too short
     clock       values do not fit forces, though trials were rejected in a row or the radius has shrunk: the stage is
                 interrupted, so that noise can be looked for
