@@ -3,7 +3,8 @@
 python docs/make_results.py        makes all pages of results
 
 Records of runs are too large for the repository. What tables and pictures need of them is kept in one file beside the
-folder (FOLDER.safetensors); a suite's half in the folder takes the place of what was kept of it.
+folder (FOLDER.safetensors); a suite's half in the folder takes the place of what was kept of it. Where the folder has
+no peer's runs, those of the others are scored beside the peers that were kept, against the targets of that time.
 """
 
 from collections.abc import Sequence
@@ -11,8 +12,10 @@ from pathlib import Path
 
 from shapeopt.bench.formats import to_markdown
 from shapeopt.bench.scoreboard import Board, losses, overview_table, read_boards, suite_table
-from shapeopt.bench.suite_store import load_boards, merged, save_boards
+from shapeopt.bench.suite_records import load_suite, suites_in
+from shapeopt.bench.suite_store import load_boards, merged, renewed, save_boards
 from shapeopt.bench.suites import SUITES
+from shapeopt.peers import PEERS
 from shapeopt.plots.style import save
 from shapeopt.plots.suites import draw_suite_data_profile, draw_suite_ecdf
 
@@ -21,7 +24,7 @@ HALVES = {
     "test": "run to record a release, never read problem by problem",
 }
 NO_RUNS = "There are no records of suites yet: `shapeopt bench run nist --out benchmarks/records/suites`.\n"
-METHOD = """Every suite has two halves, split by data set, molecule or function: `dev` is looked at and tuned on, and
+HOW = """Every suite has two halves, split by data set, molecule or function: `dev` is looked at and tuned on, and
 `test` is run only to record a release. A call is a value with its gradient, or a value where the suite has no
 gradients. The objective counts its calls itself, and no run has passed its budget or left the bounds unless a note
 says so.
@@ -32,11 +35,23 @@ def read_suites(folder: Path) -> list[Board]:
     """The boards that were kept beside a folder of records, and those of the folder, which are then kept too."""
     kept = folder.with_suffix(".safetensors")
     found = load_boards(kept) if kept.is_file() else []
-    new = [one for half in HALVES for one in read_boards(folder, half)] if folder.is_dir() else []
+    new = [one for half in HALVES for one in _read_half(folder, half, found)] if folder.is_dir() else []
     if new:
         found = merged(found, new)
         save_boards(kept, found)
     return found
+
+
+def _read_half(folder: Path, half: str, kept: Sequence[Board]) -> list[Board]:
+    alone, boards = [], []
+    for name in suites_in(folder, half):
+        runs = load_suite(folder, name, half)
+        mine = [one for one in kept if (one.scores.suite, one.scores.half) == (name, half)]
+        if mine and not set(runs) & set(PEERS):
+            boards += renewed(mine, runs)
+            alone.append(name)
+    others = [name for name in suites_in(folder, half) if name not in alone]
+    return boards + (read_boards(folder, half, suites=others) if others else [])
 
 
 def scoreboard(boards: Sequence[Board]) -> str:
@@ -46,7 +61,7 @@ def scoreboard(boards: Sequence[Board]) -> str:
     tables = [
         to_markdown(overview_table([one for one in boards if one.scores.half == half])) for half in halves(boards)
     ]
-    return "\n".join([METHOD, *tables])
+    return "\n".join([HOW, *tables])
 
 
 def suite_pages(boards: Sequence[Board], docs: Path) -> list[str]:

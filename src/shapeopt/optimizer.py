@@ -278,9 +278,10 @@ class Optimizer:
         if self.allowance is not None and self.allowance < INF:
             board = board._replace(tank=board.tank - self.allowance * ledger[0] - ledger[1])
         urgent, spent, age = False, spent + cost, age + 1
-        if self._watchers:
-            memories, urgent = self._watched(ops, memories, board, plant)
         held, tactic = list(memories), self.tactics[active]
+        for i in self._watchers:
+            held[i], calls = self.tactics[i].watch(ops, held[i], board, plant)
+            urgent = urgent or calls
         held[active], cause = tactic.observe(ops, held[active], board, plant)
         if not cause and tactic.interruptible:
             cause = CLOCK if age >= horizon else PREEMPTED if urgent else 0

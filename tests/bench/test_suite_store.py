@@ -1,5 +1,7 @@
 """Scores in one file: read back as they were, refused where damaged."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from suite_lines import made
@@ -8,7 +10,7 @@ from shapeopt.bench.errors import RecordError
 from shapeopt.bench.scoreboard import board
 from shapeopt.bench.suite_methods import default_methods
 from shapeopt.bench.suite_names import SuiteNames, parts_of
-from shapeopt.bench.suite_store import load_boards, merged, save_boards
+from shapeopt.bench.suite_store import load_boards, merged, renewed, save_boards
 from shapeopt.bench.suites import SUITES
 from shapeopt.peers import PEERS
 
@@ -31,7 +33,7 @@ def test_boards_are_read_back(tmp_path):
     (found,) = load_boards(tmp_path / "a.safetensors")
     for name in ("suite", "half", "methods", "problems", "groups"):
         assert getattr(found.scores, name) == getattr(kept.scores, name)
-    for name in ("hits", "there", "budgets", "dimensions", "areas"):
+    for name in ("hits", "goals", "there", "budgets", "dimensions", "areas"):
         np.testing.assert_array_equal(getattr(found.scores, name), getattr(kept.scores, name))
     np.testing.assert_allclose(found.scores.wall, kept.scores.wall)
     assert (found.rival, found.ratio, found.audit) == (kept.rival, kept.ratio, kept.audit) and found.rival == "bfgs"
@@ -40,6 +42,29 @@ def test_boards_are_read_back(tmp_path):
 def test_new_boards_take_the_place_of_those_of_the_same_half():
     old, new, other = one(), one(calls=50), one("test")
     assert merged([old, other], [new]) == [new, other]
+
+
+def test_a_method_is_scored_anew_beside_peers_that_were_kept():
+    kept, new = one(), one(calls=50)
+    runs = {run.key: run for run in [made("p", [1, 50], [1.0, 1e-4]), made("q", [1, 90], [1.0, 0.0])]}
+    (found,) = renewed([kept], {"universal": runs})
+    np.testing.assert_array_equal(found.scores.areas, new.scores.areas)
+    assert (found.scores.areas != kept.scores.areas).sum() == 1, "only that of the problem that was run otherwise"
+
+
+def test_targets_do_not_move_when_a_method_is_scored_anew():
+    runs = {run.key: run for run in [made("p", [1, 10], [1.0, -5.0]), made("q", [1, 90], [1.0, 0.0])]}
+    (found,) = renewed([one()], {"universal": runs})
+    np.testing.assert_array_equal(found.scores.hits[1:], one().scores.hits[1:])
+
+
+def test_without_targets_or_a_problem_nothing_is_scored_anew():
+    kept, runs = one(), {run.key: run for run in [made("p", [1], [1.0]), made("q", [1], [1.0])]}
+    blind = dataclasses.replace(kept.scores, goals=np.full_like(kept.scores.goals, np.nan))
+    with pytest.raises(RecordError, match="targets were not kept"):
+        renewed([dataclasses.replace(kept, scores=blind)], {"universal": runs})
+    with pytest.raises(RecordError, match="such as q"):
+        renewed([kept], {"universal": dict(list(runs.items())[:1])})
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 100])

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .errors import RecordError
 from .suite_records import Runs, SuiteRun
 
 TAUS = np.logspace(-1, -7, 13)
@@ -30,6 +31,7 @@ class Scores:
         suite, half: whose runs these are.
         methods, problems, groups, budgets, dimensions: what rows and columns stand for.
         hits: (methods, problems, targets): the call by which a target was first reached; inf where it never was.
+        goals: (problems, targets): the values to reach; nan where they were not kept.
         wall: seconds a run, nan where a method lacks the problem.
         there: whether there is a run.
         part: which problems of the half these are, such as those with values alone; "" for all.
@@ -43,6 +45,7 @@ class Scores:
     budgets: np.ndarray
     dimensions: np.ndarray
     hits: np.ndarray
+    goals: np.ndarray
     wall: np.ndarray
     there: np.ndarray
     part: str = ""
@@ -62,6 +65,7 @@ class Scores:
             budgets=self.budgets[keep],
             dimensions=self.dimensions[keep],
             hits=self.hits[:, keep],
+            goals=self.goals[keep],
             wall=self.wall[:, keep],
             there=self.there[:, keep],
             part=part,
@@ -109,9 +113,35 @@ def score(suite: str, half: str, found: Mapping[str, Runs], problems: Iterable[t
         budgets=np.array([some[key].budget for key in keys], float),
         dimensions=np.array([some[key].dimension for key in keys]),
         hits=hits.reshape(*shape, len(TAUS)),
+        goals=np.array([goals[key] for key in keys], float).reshape(len(keys), len(TAUS)),
         wall=np.array(wall, float).reshape(shape),
         there=there.reshape(shape),
     )
+
+
+def rescored(scores: Scores, method: str, runs: Runs) -> Scores:
+    """The scores with other runs of one method, on the same problems, against the targets as they are.
+
+    Args:
+        scores: of all methods, with their targets.
+        method: whose runs are replaced.
+        runs: the new ones, one of each problem.
+
+    Raises:
+        RecordError: if targets were not kept, or a problem has no run or several.
+    """
+    found: dict[str, list[SuiteRun]] = {}
+    for run in runs.values():
+        found.setdefault(run.problem, []).append(run)
+    wrong = [name for name in scores.problems if len(found.get(name, ())) != 1]
+    if wrong or np.isnan(scores.goals).any():
+        why = f"{len(wrong)} problems, such as {wrong[0]}, need one run each" if wrong else "its targets were not kept"
+        raise RecordError(f"The {scores.half} half of {scores.suite} can't be scored by {method} alone: {why}.")
+    row, new = scores.row(method), [found[name][0] for name in scores.problems]
+    hits, wall, there = scores.hits.copy(), scores.wall.copy(), scores.there.copy()
+    hits[row] = [_hits(run, goals) for run, goals in zip(new, scores.goals, strict=True)]
+    wall[row], there[row] = [run.wall for run in new], [is_run(run) for run in new]
+    return replace(scores, hits=hits, wall=wall, there=there)
 
 
 def is_run(run: SuiteRun | None) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +11,20 @@ from safetensors.numpy import save
 
 from .errors import RecordError
 from .scoreboard import Board, board_of
-from .suite_metrics import TAUS, Scores
+from .suite_metrics import TAUS, Scores, rescored
+from .suite_records import Runs
 
-FORMAT = "shapeopt-suite-scores-1"
+FORMAT = "shapeopt-suite-scores-2"
 MAX_BYTES = 2**28
 WORDS = ("suite", "half", "part", "methods", "problems", "groups")
-KINDS = {"budgets": np.int32, "dimensions": np.int32, "hits": np.int32, "wall": np.float32, "there": np.uint8}
+KINDS = {
+    "budgets": np.int32,
+    "dimensions": np.int32,
+    "hits": np.int32,
+    "goals": np.float64,
+    "wall": np.float32,
+    "there": np.uint8,
+}
 
 
 def save_boards(path: Path, boards: Sequence[Board]) -> None:
@@ -54,6 +62,17 @@ def load_boards(path: Path) -> list[Board]:
         raise RecordError(f"{path} is damaged: {error}") from error
 
 
+def renewed(kept: Sequence[Board], found: Mapping[str, Runs]) -> list[Board]:
+    """Boards of one half of a suite, the whole and its parts, with other runs of some methods (`found`)."""
+    boards = []
+    for one in kept:
+        scores = one.scores
+        for method, runs in found.items():
+            scores = rescored(scores, method, runs)
+        boards.append(board_of(scores, one.method, one.audit))
+    return boards
+
+
 def merged(kept: Sequence[Board], new: Sequence[Board]) -> list[Board]:
     """All of both in the order of their names; the new ones of a suite's half where both have some."""
     renewed = {(one.scores.suite, one.scores.half) for one in new}
@@ -81,6 +100,7 @@ def _board(head: dict, arrays: dict[str, np.ndarray]) -> Board:
         budgets=wide["budgets"],
         dimensions=arrays["dimensions"],
         hits=np.where(wide["hits"] > 0, wide["hits"], np.inf),
+        goals=wide["goals"],
         wall=wide["wall"],
         there=arrays["there"].astype(bool),
     )

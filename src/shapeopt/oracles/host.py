@@ -211,7 +211,7 @@ class HostOracle:
             return self.differences.estimate(x, self._value)
         ask = self._call if self._answered else self._ask_either
         kept = ask(x, self._answer) if known is None else known
-        return kept.value, np.zeros_like(x) if kept.gradient is None else kept.gradient
+        return kept.value, np.zeros(x.shape, x.dtype) if kept.gradient is None else kept.gradient
 
     def _recall(self, x: np.ndarray) -> _Known | None:
         """What the first reading left, if it was made at x."""
