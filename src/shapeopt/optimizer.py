@@ -37,6 +37,7 @@ from .ops.random import to_normal, uniform
 from .planner import FamilyOrder, FixedOrder
 from .tactics import (
     AbstractTactic,
+    Differences,
     Explore,
     FitForces,
     GaussNewton,
@@ -71,6 +72,7 @@ TACTICS: tuple[AbstractTactic, ...] = (
     Explore(),
     FitForces(),
     Settle(),
+    Differences(),
     Interpolate(),
     GaussNewton(),
     Refine(),

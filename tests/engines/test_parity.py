@@ -55,7 +55,14 @@ SENSITIVE = {
 }
 PAIRS = [(d, name) for d in FUNCTIONS for name in FUNCTIONS[d]]
 
-BY_VALUES = {"interpolate", "explore", "scout", "value check", "regress"}  # tactics of runs of values alone
+BY_VALUES = {
+    "differences",
+    "interpolate",
+    "explore",
+    "scout",
+    "value check",
+    "regress",
+}  # tactics of runs of values alone
 OF_FITS = {"gauss_newton"}  # in runs of `least_squares` alone, on the host
 OF_MANY = {"settle"}  # beyond 64 dimensions
 

@@ -1,6 +1,7 @@
 """Tactics: ways to spend readings, one file each."""
 
 from .base import AbstractTactic
+from .differences import Differences
 from .explore import Explore
 from .fit_forces import FitForces
 from .gauss_newton import GaussNewton
@@ -21,6 +22,7 @@ from .value_check import ValueCheck
 
 __all__ = [
     "AbstractTactic",
+    "Differences",
     "Explore",
     "FitForces",
     "GaussNewton",

@@ -212,9 +212,9 @@ class Refine(AbstractTactic):
             origin=ops.pick(begun, memory.origin, known.q),
         )
         enters = board.fresh | ops.no(known.f < INF)
-        return ops.cond(enters, lambda: self._entered(ops, memory, at, board), lambda: resumed)
+        return ops.cond(enters, lambda: self.entered(ops, memory, at, board), lambda: resumed)
 
-    def _entered(self, ops: Any, memory: RefineMemory, plant: Plant, board: Board) -> RefineMemory:
+    def entered(self, ops: Any, memory: RefineMemory, plant: Plant, board: Board) -> RefineMemory:
         """A new basin, with a first step of the radius; where `board.fresh` the plant stands at its start."""
         q, f, g = plant.q, plant.f, plant.g
         first = ops.pick(board.escapes > 0, self.first_radius, min(self.first_radius, self.opening_radius))
