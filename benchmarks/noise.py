@@ -390,35 +390,49 @@ def ratio(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float, float]:
     return float(value), float(low), float(high)
 
 
-def report(rows: list[dict[str, Any]], which: str, laws: tuple[str, ...], each: bool) -> None:
+def summaries(rows: list[dict[str, Any]], which: str, laws: tuple[str, ...]) -> list[dict[str, Any]]:
+    """A row a law and level: our mean area, that of the best single peer, and their ratio with its interval."""
+    made = []
     for law in laws:
         for level in levels(law):
             areas, methods = table(rows, which, law, level)
             if "shapeopt" not in methods:
                 continue
-            means = dict(zip(methods, areas.mean(axis=1), strict=True))
+            means = dict(zip(methods, (float(mean) for mean in areas.mean(axis=1)), strict=True))
             peers = sorted((m for m in methods if m != "shapeopt"), key=lambda m: -means[m])
-            text = f"{which:8} {law:10} {level:<5g} shapeopt {means['shapeopt']:.3f}"
+            one: dict[str, Any] = {"set": which, "law": law, "level": level, "problems": areas.shape[1]}
+            one |= {"area": means["shapeopt"], "peers": {name: means[name] for name in peers}}
             if peers:
-                value, low, high = ratio(areas[methods.index("shapeopt")], areas[methods.index(peers[0])])
-                text += f"  {value:.2f} x {peers[0]} ({low:.2f} to {high:.2f}); "
-                text += ", ".join(f"{m} {means[m]:.3f}" for m in peers[:4])
-            print(text, flush=True)
-        if each:
-            areas, methods = table(rows, which, law, None)
-            names = list(dict.fromkeys(r["problem"] for r in rows if r["set"] == which and r["law"] == law))
-            best = max((m for m in methods if m != "shapeopt"), key=lambda m: areas[methods.index(m)].mean())
-            for i, name in enumerate(names):
-                ours, theirs = areas[methods.index("shapeopt"), i], areas[methods.index(best), i]
-                top = areas[:, i].argmax()
-                print(f"    {name:34} {ours:.3f}  {best} {theirs:.3f}  best: {methods[top]} {areas[top, i]:.3f}")
+                one["ratio"] = ratio(areas[methods.index("shapeopt")], areas[methods.index(peers[0])])
+            made.append(one)
+    return made
+
+
+def report(rows: list[dict[str, Any]], which: str, laws: tuple[str, ...], each: bool) -> None:
+    for one in summaries(rows, which, laws):
+        text = f"{which:8} {one['law']:10} {one['level']:<5g} shapeopt {one['area']:.3f}"
+        if one["peers"]:
+            value, low, high = one["ratio"]
+            text += f"  {value:.2f} x {next(iter(one['peers']))} ({low:.2f} to {high:.2f}); "
+            text += ", ".join(f"{name} {mean:.3f}" for name, mean in list(one["peers"].items())[:4])
+        print(text, flush=True)
+    for law in laws if each else ():
+        areas, methods = table(rows, which, law, None)
+        names = list(dict.fromkeys(r["problem"] for r in rows if r["set"] == which and r["law"] == law))
+        best = max((m for m in methods if m != "shapeopt"), key=lambda m: areas[methods.index(m)].mean())
+        for i, name in enumerate(names):
+            ours, theirs = areas[methods.index("shapeopt"), i], areas[methods.index(best), i]
+            top = areas[:, i].argmax()
+            print(f"    {name:34} {ours:.3f}  {best} {theirs:.3f}  best: {methods[top]} {areas[top, i]:.3f}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--set", choices=[*MAKERS, "both"], default="tune", help="which problems")
     parser.add_argument("--laws", nargs="+", choices=LAWS, default=LAWS)
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument(
+        "--methods", nargs="*", choices=METHODS, default=list(METHODS), help="none: rows of --old alone"
+    )
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--old", type=Path, help="a record whose rows of other methods count, too")
     parser.add_argument("--each", action="store_true", help="print every problem, too")
@@ -433,7 +447,8 @@ def main() -> int:
         rows += measure(arguments.methods, which, laws, arguments.seeds)
         report(rows, which, laws, arguments.each)
     if arguments.out:
-        made = {"seeds": arguments.seeds, "rows": rows}
+        found = [one for which in sets for one in summaries(rows, which, laws)]
+        made = {"seeds": arguments.seeds, "summaries": found, "rows": rows}
         arguments.out.write_text(json.dumps(made) + "\n", encoding="utf-8")
     return 0
 

@@ -130,6 +130,25 @@ def _lost(row: dict | None) -> str:
     return f"**{text}**" if low > 0 or high < 0 else text
 
 
+def noise() -> str:
+    """Areas in gradient noise beside the best single peer; bold where the ratio's interval is above 1."""
+    laws = {
+        "relative": "{} of the gradient's size there; values exact",
+        "fixed": "{} of its median size; values exact",
+        "values": "{} of its median size; values noisy, too",
+        "minibatch": "minibatches of {} rows",
+    }
+    record = json.loads((RECORDS / "noise.json").read_text())
+    lines = ["| noise | problems | area | best single peer | its area | ratio (95 %) |", "|---|---|---|---|---|---|"]
+    for one in record["summaries"]:
+        (peer, theirs), (value, low, high) = next(iter(one["peers"].items())), one["ratio"]
+        ratio = f"{value:.2f} ({low:.2f} to {high:.2f})"
+        cells = (laws[one["law"]].format(f"{one['level']:g}"), one["problems"], f"{one['area']:.3f}", peer)
+        lines.append(f"| {' | '.join(map(str, cells))} | {theirs:.3f} | {f'**{ratio}**' if low > 1 else ratio} |")
+    seeds = "one seed" if record["seeds"] == 1 else f"{record['seeds']} seeds"
+    return "\n".join(lines) + f"\n\nEach problem was run with {seeds}."
+
+
 def speed() -> list[str]:
     """What the page on speed has: first answers and throughput."""
     return ["## Seconds to the first answer", startup(), "## Calls a second", throughput()]
@@ -153,6 +172,7 @@ def main() -> None:
     fill(ROOT / "docs" / "which_tool.md", tools(boards))
     fill(ROOT / "docs" / "speed.md", *speed(), MADE)
     fill(ROOT / "docs" / "what_tactics_earn.md", ablation())
+    fill(ROOT / "docs" / "noisy_gradients.md", noise())
 
 
 if __name__ == "__main__":
