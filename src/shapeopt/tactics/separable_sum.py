@@ -37,11 +37,14 @@ from ..dynamics.move import Move, Stepped
 from .base import FOREVER, AbstractTactic, Step, bid, ends, found, goes_on
 from .profiles import Sweep, lowest_place, sweep_reading, sweep_target
 
-TEST, RETEST, SWEEP, LOWEST = range(4)
+TEST, RETEST, SWEEP, LOWEST, TESTED = range(5)
 TEST_LEAST = 1e-6  # least move of a coordinate that counts as one: placements are exact to round-off only
 LEAST_LEFT = 4  # coordinates that stayed from which on a common factor of their forces is told from a change
 LEAST_FACTOR, LARGEST_FACTOR = 0.2, 5.0  # bounds of such a factor
 NOISE_IN_MOVED = 2.0  # variances of noise that the change of force on what moved must pass to tell anything
+
+
+NOISE_IN_WAVES = 4.0  # standard deviations of noise that a force must have to say that there are several minima
 
 
 class SeparableSumMemory(NamedTuple):
@@ -54,6 +57,7 @@ class SeparableSumMemory(NamedTuple):
     coupling: Any
     sweep: Sweep
     predicted: Any  # decrease that the lowest places predict
+    wavy: Any  # whether a force pointed away from the base: there is more than one minimum
     paid: Any  # whether the last sweep was worth it
     readings: Any  # of the run, for the lengths of what follows
     eps: Any
@@ -69,8 +73,7 @@ class SeparableSum(AbstractTactic):
     coupled: float = 0.35  # figure of the test above which f is no sum of many functions; less of few
     tested_run: float = 44.0  # least readings of a run in which the test is made,
     retested_run: float = 100.0  # and both tests
-    first_share: float = 0.06  # of the readings, less three, that the first basin has before the test,
-    early: int = 5  # in so many dimensions or more; in fewer, descents are cheap and two basins are found first
+    early: int = 5  # dimensions from which on it is made after the first basin; in fewer, two are found first
     share: float = 0.12  # of the readings for a sweep, within
     shortest: float = 64.0
     longest: float = 128.0
@@ -92,7 +95,7 @@ class SeparableSum(AbstractTactic):
         sweep = Sweep.blank(ops, d, dtype)
         eps = ops.real(spec.eps, dtype)
         return SeparableSumMemory(
-            ops.whole(TEST), zeros(), zeros(), zeros(), zero, sweep, zero, ops.flag(True), zero, eps
+            ops.whole(TEST), zeros(), zeros(), zeros(), zero, sweep, zero, ops.flag(False), ops.flag(True), zero, eps
         )
 
     def offer(self, ops: Any, memory: SeparableSumMemory, board: Board) -> Offer:
@@ -101,19 +104,17 @@ class SeparableSum(AbstractTactic):
         d = board.base.shape[0]
         length = self.length(ops, board.readings)
         untested = (board.structure == UNTESTED) & (board.readings >= self.tested_run) & (board.base_f < FOREVER)
-        short = (board.readings < self.retested_run) & (board.readings < d)  # one descent is most of such a run
-        granted = ops.pick(short, board.readings - 1.0 - self.room * length, self.first_share * board.readings - 3.0)
-        early = d >= self.early
-        several = board.scored & (board.spread > 0) & (board.left > self.room * length)
-        first = ops.flag(early) & (board.escapes == 0)
+        fits, several = board.left > self.room * length, board.spread > 0
+        basin = board.scored & (ops.flag(d >= self.early) | several)
+        again = (board.structure == SUM) & board.scored & several & fits
+        # Where one descent is most of the run, it is interrupted.
+        short = (board.readings < self.retested_run) & (board.readings < d) & (board.escapes == 0)
+        granted = board.readings - 1.0 - self.room * length
         begun = board.interrupted & (board.predicted > 0)  # else only a family's memory was read so far
         opened = ops.pick(board.fresh, granted < 1.0, begun)
-        ready = untested & ops.pick(first, opened, board.scored | ops.no(board.fresh) if early else several)
-        again = (board.structure == SUM) & board.scored & (board.left > self.room * length)
-        waits = untested & first & ops.no(opened)
-        wake = ops.pick(waits, ops.max(granted, 1.0), FOREVER)
-        offer = bid(ops, ready | again, 8.0, cost=length)
-        return offer._replace(wake=wake)
+        ready = untested & ops.pick(short, opened, basin & fits)
+        wake = ops.pick(untested & short & ops.no(opened), ops.max(granted, 1.0), FOREVER)
+        return bid(ops, ready | again, 8.0, cost=length)._replace(wake=wake)
 
     def length(self, ops: Any, readings: Any) -> Any:
         """Readings of a sweep in a run of so many."""
@@ -151,7 +152,7 @@ class SeparableSum(AbstractTactic):
         paid = paid | (board.escapes == 0)  # the first sweep may start too high to be exact
         memory = memory._replace(paid=ops.flag(ops.no(phase == LOWEST) | paid))
         refuted = ops.pick(phase <= RETEST, ops.no(sound), (phase == LOWEST) & ops.no(paid))
-        cause = ends(ops, phase == LOWEST, Cause.DONE)
+        cause = ends(ops, (phase == LOWEST) | (memory.phase == TESTED), Cause.DONE)
         return memory, ops.pick(refuted, ops.whole(int(Cause.REJECTED)), cause)
 
     def _tested(self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant) -> SeparableSumMemory:
@@ -162,13 +163,24 @@ class SeparableSum(AbstractTactic):
         coupling = ops.pick(again, ops.max(coupling, memory.coupling), coupling)
         memory = memory._replace(
             coupling=coupling,
+            wavy=ops.flag(memory.wavy | self._points_away(ops, place, board, plant)),
             tried=ops.pick(again, memory.tried, plant.q),
             tried_g=ops.pick(again, memory.tried_g, plant.g),
             phase=ops.whole(RETEST),
             target=self._retest_place(ops, board, plant.q),
         )
         enough = again | (memory.readings < self.retested_run)
-        return ops.cond(enough, lambda: self._sweeping(ops, memory, board), lambda: memory)
+        sweeps = memory.wavy | (board.spread > 0) | ops.no(board.scored)
+        last = lambda: ops.cond(  # noqa: E731
+            sweeps, lambda: self._sweeping(ops, memory, board), lambda: memory._replace(phase=ops.whole(TESTED))
+        )
+        return ops.cond(enough, last, lambda: memory)
+
+    def _points_away(self, ops: Any, place: Any, board: Board, plant: Plant) -> Any:
+        """Whether the force on a coordinate that has moved, from a bottom, points further away."""
+        moved = has_moved(place, plant.q)
+        plain = abs(plant.g) > NOISE_IN_WAVES * ops.max(board.noise_std, 0.0)
+        return ops.any(moved & plain & (plant.g * (plant.q - place) < 0))
 
     def _retest_place(self, ops: Any, board: Board, tried: Any) -> Any:
         """What the first test moved stays as it is there; the others go far."""
