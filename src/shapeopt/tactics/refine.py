@@ -326,7 +326,7 @@ class Refine(AbstractTactic):
             metric=metric,
             largest=largest,
             age=memory.age + 1,
-            mismatch=ops.pick(plant.finite, _mixed(ops, memory.mismatch, error), memory.mismatch),
+            mismatch=ops.pick(plant.finite, mixed_misfit(memory.mismatch, error), memory.mismatch),
             same=same,
         ), goes_on(ops)
 
@@ -480,6 +480,6 @@ def _next(ops: Any, memory: RefineMemory) -> Any:
     return ops.max(memory.predicted, ops.pick(memory.fell < INF, memory.fell, 0.0))
 
 
-def _mixed(ops: Any, mean: Any, error: Any) -> Any:
+def mixed_misfit(mean: Any, error: Any) -> Any:
     """A running geometric mean: noise shows at every reading, while a long step of a smooth f misfits by itself."""
     return mean**0.8 * (error + LEAST_MISFIT) ** 0.2
