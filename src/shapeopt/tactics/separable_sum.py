@@ -9,6 +9,9 @@ The test's figure is the change of the force on the coordinates that stayed, per
 moved: 0 for a sum, about 1 for a sum in turned axes. If f is a function of a sum, forces change by one common factor,
 which is taken out, as is known noise. Bottoms of wells look like sums, hence the second test.
 
+A sum with one minimum wants no sweep, since its first descent ends there. The tests come after that descent, and if no
+force that they read points away from its bottom, the sweep waits until basins of two values are known.
+
 Departs from the paper: not in it; each reading is a placement.
 """
 
