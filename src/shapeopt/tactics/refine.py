@@ -482,4 +482,4 @@ def _next(ops: Any, memory: RefineMemory) -> Any:
 
 def mixed_misfit(mean: Any, error: Any) -> Any:
     """A running geometric mean: noise shows at every reading, while a long step of a smooth f misfits by itself."""
-    return mean**0.8 * (error + LEAST_MISFIT) ** 0.2
+    return mean * ((error + LEAST_MISFIT) / mean) ** 0.2

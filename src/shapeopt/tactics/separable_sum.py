@@ -40,14 +40,11 @@ from ..dynamics.move import Move, Stepped
 from .base import FOREVER, AbstractTactic, Step, bid, ends, found, goes_on
 from .profiles import Sweep, lowest_place, sweep_reading, sweep_target
 
-TEST, RETEST, SWEEP, LOWEST, TESTED = range(5)
+TEST, RETEST, SWEEP, LOWEST = range(4)
 TEST_LEAST = 1e-6  # least move of a coordinate that counts as one: placements are exact to round-off only
 LEAST_LEFT = 4  # coordinates that stayed from which on a common factor of their forces is told from a change
 LEAST_FACTOR, LARGEST_FACTOR = 0.2, 5.0  # bounds of such a factor
 NOISE_IN_MOVED = 2.0  # variances of noise that the change of force on what moved must pass to tell anything
-
-
-NOISE_IN_WAVES = 4.0  # standard deviations of noise that a force must have to say that there are several minima
 
 
 class SeparableSumMemory(NamedTuple):
@@ -108,15 +105,15 @@ class SeparableSum(AbstractTactic):
         length = self.length(ops, board.readings)
         untested = (board.structure == UNTESTED) & (board.readings >= self.tested_run) & (board.base_f < FOREVER)
         fits, several = board.left > self.room * length, board.spread > 0
-        basin = board.scored & (ops.flag(d >= self.early) | several)
+        basin = board.scored if d >= self.early else board.scored & several
         again = (board.structure == SUM) & board.scored & several & fits
         # Where one descent is most of the run, it is interrupted.
-        short = (board.readings < self.retested_run) & (board.readings < d) & (board.escapes == 0)
+        short = (board.readings < min(self.retested_run, d)) & (board.escapes == 0)
         granted = board.readings - 1.0 - self.room * length
         begun = board.interrupted & (board.predicted > 0)  # else only a family's memory was read so far
         opened = ops.pick(board.fresh, granted < 1.0, begun)
         ready = untested & ops.pick(short, opened, basin & fits)
-        wake = ops.pick(untested & short & ops.no(opened), ops.max(granted, 1.0), FOREVER)
+        wake = ops.pick(untested & short & ops.no(opened), granted, FOREVER)
         return bid(ops, ready | again, 8.0, cost=length)._replace(wake=wake)
 
     def length(self, ops: Any, readings: Any) -> Any:
@@ -155,7 +152,9 @@ class SeparableSum(AbstractTactic):
         paid = paid | (board.escapes == 0)  # the first sweep may start too high to be exact
         memory = memory._replace(paid=ops.flag(ops.no(phase == LOWEST) | paid))
         refuted = ops.pick(phase <= RETEST, ops.no(sound), (phase == LOWEST) & ops.no(paid))
-        cause = ends(ops, (phase == LOWEST) | (memory.phase == TESTED), Cause.DONE)
+        wavy = memory.wavy & (board.noise_std <= 0)  # noise points anywhere
+        one = ops.no(wavy | (board.spread > 0)) & board.scored  # minimum is known, and there is no sign of more
+        cause = ends(ops, (phase == LOWEST) | ((memory.phase == SWEEP) & one), Cause.DONE)
         return memory, ops.pick(refuted, ops.whole(int(Cause.REJECTED)), cause)
 
     def _tested(self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant) -> SeparableSumMemory:
@@ -166,24 +165,14 @@ class SeparableSum(AbstractTactic):
         coupling = ops.pick(again, ops.max(coupling, memory.coupling), coupling)
         memory = memory._replace(
             coupling=coupling,
-            wavy=ops.flag(memory.wavy | self._points_away(ops, place, board, plant)),
+            wavy=ops.flag(memory.wavy | points_away(ops, place, plant)),
             tried=ops.pick(again, memory.tried, plant.q),
             tried_g=ops.pick(again, memory.tried_g, plant.g),
             phase=ops.whole(RETEST),
             target=self._retest_place(ops, board, plant.q),
         )
         enough = again | (memory.readings < self.retested_run)
-        sweeps = memory.wavy | (board.spread > 0) | ops.no(board.scored)
-        last = lambda: ops.cond(  # noqa: E731
-            sweeps, lambda: self._sweeping(ops, memory, board), lambda: memory._replace(phase=ops.whole(TESTED))
-        )
-        return ops.cond(enough, last, lambda: memory)
-
-    def _points_away(self, ops: Any, place: Any, board: Board, plant: Plant) -> Any:
-        """Whether the force on a coordinate that has moved, from a bottom, points further away."""
-        moved = has_moved(place, plant.q)
-        plain = abs(plant.g) > NOISE_IN_WAVES * ops.max(board.noise_std, 0.0)
-        return ops.any(moved & plain & (plant.g * (plant.q - place) < 0))
+        return ops.cond(enough, lambda: self._sweeping(ops, memory, board), lambda: memory)
 
     def _retest_place(self, ops: Any, board: Board, tried: Any) -> Any:
         """What the first test moved stays as it is there; the others go far."""
@@ -225,6 +214,11 @@ class SeparableSum(AbstractTactic):
 
 def has_moved(base: Any, q: Any) -> Any:
     return abs(q - base) > TEST_LEAST
+
+
+def points_away(ops: Any, bottom: Any, plant: Plant) -> Any:
+    """Whether the force on a coordinate that was moved from a bottom drives it further away."""
+    return ops.any(plant.g * (bottom - plant.q) > TEST_LEAST * abs(plant.g))
 
 
 def moved_half(

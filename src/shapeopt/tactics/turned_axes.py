@@ -106,12 +106,11 @@ class TurnedAxes(AbstractTactic):
         d = board.base.shape[0]
         length = self.sums.length(ops, board.readings)
         needed = self._survey_length(d) + self.sums.room * length
-        sound = (board.noise_std <= 0) & (board.structure == COUPLED) & (board.base_f < FOREVER)
+        sound = (board.noise_std <= 0) & (board.structure == COUPLED)
         fits = (board.left > needed) & (self._survey_length(d) <= self.share * board.readings)
-        several = (board.escapes > 0) & (board.spread > 0)  # one minimum wants no sweep
+        several = board.spread > 0  # one minimum wants no sweep
         may = sound & fits & several & (memory.read == 0)
-        tested = board.cause == int(Cause.REJECTED)
-        later = board.scored | tested | ops.no(board.fresh)
+        later = board.scored | ops.no(board.fresh)
         again = (board.structure == TURNED_SUM) & board.scored & (board.left > self.sums.room * length)
         return bid(ops, (may & later) | again, 7.0, cost=needed)
 
