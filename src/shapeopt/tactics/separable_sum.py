@@ -107,8 +107,10 @@ class SeparableSum(AbstractTactic):
         fits, several = board.left > self.room * length, board.spread > 0
         basin = board.scored if d >= self.early else board.scored & several
         again = (board.structure == SUM) & board.scored & several & fits
+        if d <= self.tested_run:
+            return bid(ops, (untested & basin & fits) | again, 8.0, cost=length)
         # Where one descent is most of the run, it is interrupted.
-        short = (board.readings < min(self.retested_run, d)) & (board.escapes == 0)
+        short = board.readings < min(self.retested_run, d)
         granted = board.readings - 1.0 - self.room * length
         begun = board.interrupted & (board.predicted > 0)  # else only a family's memory was read so far
         opened = ops.pick(board.fresh, granted < 1.0, begun)
@@ -152,8 +154,7 @@ class SeparableSum(AbstractTactic):
         paid = paid | (board.escapes == 0)  # the first sweep may start too high to be exact
         memory = memory._replace(paid=ops.flag(ops.no(phase == LOWEST) | paid))
         refuted = ops.pick(phase <= RETEST, ops.no(sound), (phase == LOWEST) & ops.no(paid))
-        wavy = memory.wavy & (board.noise_std <= 0)  # noise points anywhere
-        one = ops.no(wavy | (board.spread > 0)) & board.scored  # minimum is known, and there is no sign of more
+        one = ops.no(memory.wavy | (board.spread > 0)) & board.scored  # minimum is known, and there is no sign of more
         cause = ends(ops, (phase == LOWEST) | ((memory.phase == SWEEP) & one), Cause.DONE)
         return memory, ops.pick(refuted, ops.whole(int(Cause.REJECTED)), cause)
 

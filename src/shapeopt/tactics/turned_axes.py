@@ -36,7 +36,7 @@ from ..core.board import (
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
-from .base import FOREVER, AbstractTactic, Step, bid, ends, found, goes_on
+from .base import AbstractTactic, Step, bid, ends, found, goes_on
 from .profiles import Sweep, lowest_place, sweep_reading, sweep_target
 from .separable_sum import SeparableSum, coupling_of, moved_half
 
