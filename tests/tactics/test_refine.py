@@ -14,6 +14,7 @@ from shapeopt.ops import HOST
 from shapeopt.optimizer import Optimizer, Policy
 from shapeopt.tactics import Hop, Refine
 from shapeopt.tactics.cubic import cubic_minimum
+from shapeopt.tactics.refine import LEAST_MISFIT, mixed_misfit
 
 ALONE = Policy((Refine(), Hop()))
 
@@ -204,7 +205,7 @@ def test_a_trial_that_leaves_a_peak_for_a_plateau_is_rejected_and_a_bottom_reach
     there = np.array([0.4, 0.2])
     with np.errstate(all="ignore"):
         beyond = tactic.observe(HOST, memory, board, reading(there, -0.05, [1e-9, 0.0]))[0]
-    assert not beyond.accepted and beyond.now.radius == 0.1 and beyond.mismatch == 0.0
+    assert not beyond.accepted and beyond.now.radius == 0.1 and beyond.mismatch == memory.mismatch
     bottom = tactic.observe(HOST, memory, board, reading(there, -0.25, [1e-9, 0.0]))[0]
     assert bottom.accepted
 
@@ -214,3 +215,13 @@ def test_steps_grow_where_curvature_is_negative_along_them():
     assert np.min(made.value) < -1.0 + 1e-10
     stuck = run_on_host(gaussian_well, np.array([0.8, 4.5]), 60, policy=Policy((Refine(stretch=1.0),)))
     assert np.min(stuck.value) > -0.5
+
+
+def test_one_long_step_that_misfits_is_no_sign_of_noise_and_misfits_in_a_row_are():
+    mean = LEAST_MISFIT
+    for error in (0.0, 0.0, 1.0, 0.0, 0.0):
+        mean = mixed_misfit(mean, error)
+    assert mean < 0.05 < 0.25 * np.mean((1.0, 0.0, 0.0, 0.0))
+    for _ in range(12):
+        mean = mixed_misfit(mean, 0.3)
+    assert 0.2 < mean < 0.31

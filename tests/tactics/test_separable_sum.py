@@ -171,8 +171,22 @@ def test_what_is_no_sum_is_refuted_by_a_test_and_never_swept(fun):
 
 def test_a_short_run_is_not_tested():
     bowl = lambda x: (float(x @ x), 2.0 * x)  # noqa: E731
-    short, long = (run_on_host(bowl, np.full(6, 3.0), budget) for budget in (43, 44))
+    short, long = (run_on_host(bowl, np.full(6, 3.0), budget) for budget in (43, 70))
     assert "separable sum" not in short.tactics and "separable sum" in long.tactics
+
+
+def uneven_bowl(x):
+    """Convex, a sum, and no quadratic."""
+    z = x - SHIFT[: x.size]
+    return float(np.sum(np.cosh(z) + z**2)), np.sinh(z) + 2.0 * z
+
+
+def test_a_sum_with_one_minimum_is_tested_after_its_first_basin_and_never_swept():
+    made = run_on_host(uneven_bowl, START[:8], 200, keep=True)
+    phases = [phase for tactic, phase, _ in made.decisions if tactic == "separable sum"]
+    assert phases == ["test", "retest"] and made.states[-1].board.structure == SUM
+    first = [tactic for tactic, _, _ in made.decisions].index("separable sum")
+    assert ("refine", "", "converged") in made.decisions[:first]
 
 
 def test_a_short_run_in_more_dimensions_than_it_has_readings_descends_before_it_sweeps():

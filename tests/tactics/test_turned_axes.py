@@ -47,6 +47,14 @@ def test_a_sum_in_no_frame_and_a_quadratic_are_given_up_after_the_first_six_read
     assert made.states[-1].board.structure != TURNED_SUM
 
 
+def test_where_one_minimum_is_known_no_axes_are_looked_for():
+    def bowl(x):
+        z = _turn(x.size, x.dtype) @ x
+        return float(np.sum(np.cosh(z) + z**2)), (np.sinh(z) + 2.0 * z) @ _turn(x.size, x.dtype)
+
+    assert "turned axes" not in run_on_host(bowl, STARTS[0], BUDGET).tactics
+
+
 def test_a_survey_that_meets_what_is_not_finite_leads_to_no_bad_query():
     with_a_hole = lambda x: (np.nan, np.nan * x) if abs(x[3]) < 2.5 else turned_rastrigin(x)  # noqa: E731
     for x0 in STARTS:

@@ -30,7 +30,7 @@ from ..dynamics.dense import Room
 from ..dynamics.least_squares import SMALLEST, Squares, damped_way
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, eps_of, goes_on
-from .refine import Descent, Refine, RefineMemory
+from .refine import Descent, Refine, RefineMemory, mixed_misfit
 
 INF = float("inf")
 
@@ -125,7 +125,7 @@ class GaussNewton(AbstractTactic):
         radius = max(length * factor, SMALLEST if factor < 1 else now.radius)
         work = ops.norm(s) * max(ops.norm(plant.g), ops.norm(now.g)) / (2.0 * s.size) ** 0.5
         error = abs(fall + 0.5 * (slope + slope_end)) / work if work > 0 else 0.0
-        memory = memory._replace(mismatch=0.7 * memory.mismatch + 0.3 * min(error, 1.0))
+        memory = memory._replace(mismatch=mixed_misfit(memory.mismatch, min(error, 1.0)))
         if not accepted:
             now = now._replace(radius=radius, inverse=now.inverse._replace(beside=(s, plant.fit[0])))
             return memory._replace(now=now, accepted=False, rejections=memory.rejections + 1)

@@ -30,8 +30,8 @@ class NoiseCheckMemory(NamedTuple):
 class NoiseCheck(AbstractTactic):
     """One placement onto the base."""
 
-    suspicious: float = 0.2  # mismatch of values and forces at a stall,
-    doubtful: float = 0.05  # and where a descent is interrupted
+    suspicious: float = 0.12  # mismatch of values and forces at a stall,
+    doubtful: float = 0.08  # and where a descent is interrupted
     visible: float = 100.0  # decrease predicted at a stall, in units of the value's resolution
     same_force: float = 1e3  # units in the last place of f that forces differing by round-off do as work along the box
     first: float = 20.0  # readings after which the first descent is interrupted, so that doubts can be had

@@ -44,6 +44,7 @@ from .prospect import Prospect
 
 INF = float("inf")
 NONE, CLOCK, CONVERGED = int(Cause.NONE), int(Cause.CLOCK), int(Cause.CONVERGED)
+LEAST_MISFIT = 0.01  # of a value and the forces beside it: a smaller one counts as this
 LONGEST = 10.0 * REACH  # of a step down the force, per root coordinate
 CAUSES = tuple(map(int, (Cause.CLOCK, Cause.HOPELESS, Cause.REVISIT, Cause.STALL, Cause.CONVERGED, Cause.NONFINITE)))
 
@@ -101,7 +102,7 @@ class Refine(AbstractTactic):
     first_radius: float = 0.3  # first step of a basin per root coordinate, where the box is 10 wide
     shortest: float = 1e-13  # a radius this short, per root coordinate, has failed
     tries: int = 5  # trials rejected in a row after which noise is suspected,
-    suspicious: float = 0.2  # if values and forces do not fit by this, and of noise nothing is known;
+    suspicious: float = 0.12  # if values and forces do not fit by this, and of noise nothing is known;
     shrunk: float = 1e-3  # likewise where the radius is this share of the first one: smooth functions fit there
     curvature_floor: float = 1e-10  # a pair counts if s.y exceeds this share of |s||y|
     least_change: float = 100.0  # units in the last place of a force: a smaller change is round-off
@@ -164,7 +165,7 @@ class Refine(AbstractTactic):
             start=infinite,
             origin=zeros(),
             suspected=no,
-            mismatch=zero,
+            mismatch=ops.real(LEAST_MISFIT, dtype),
             same=ops.whole(0),
             prospect=Prospect(
                 ops.real(self.prior_mean, dtype),
@@ -234,7 +235,7 @@ class Refine(AbstractTactic):
             start=f,
             origin=q,
             suspected=ops.flag(False),
-            mismatch=ops.real(0.0, q.dtype),
+            mismatch=ops.real(LEAST_MISFIT, q.dtype),
             predicted=ops.real(INF, q.dtype),
             same=ops.whole(0),
         )
@@ -325,7 +326,7 @@ class Refine(AbstractTactic):
             metric=metric,
             largest=largest,
             age=memory.age + 1,
-            mismatch=ops.pick(plant.finite, 0.7 * memory.mismatch + 0.3 * error, memory.mismatch),
+            mismatch=ops.pick(plant.finite, mixed_misfit(memory.mismatch, error), memory.mismatch),
             same=same,
         ), goes_on(ops)
 
@@ -477,3 +478,8 @@ class Refine(AbstractTactic):
 def _next(ops: Any, memory: RefineMemory) -> Any:
     """The larger of the last decrease and the predicted one."""
     return ops.max(memory.predicted, ops.pick(memory.fell < INF, memory.fell, 0.0))
+
+
+def mixed_misfit(mean: Any, error: Any) -> Any:
+    """A running geometric mean: noise shows at every reading, while a long step of a smooth f misfits by itself."""
+    return mean * ((error + LEAST_MISFIT) / mean) ** 0.2

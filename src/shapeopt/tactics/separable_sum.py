@@ -9,6 +9,9 @@ The test's figure is the change of the force on the coordinates that stayed, per
 moved: 0 for a sum, about 1 for a sum in turned axes. If f is a function of a sum, forces change by one common factor,
 which is taken out, as is known noise. Bottoms of wells look like sums, hence the second test.
 
+A sum with one minimum wants no sweep, since its first descent ends there. The tests come after that descent, and if no
+force that they read points away from its bottom, the sweep waits until basins of two values are known.
+
 Departs from the paper: not in it; each reading is a placement.
 """
 
@@ -54,6 +57,7 @@ class SeparableSumMemory(NamedTuple):
     coupling: Any
     sweep: Sweep
     predicted: Any  # decrease that the lowest places predict
+    wavy: Any  # whether a force pointed away from the base: there is more than one minimum
     paid: Any  # whether the last sweep was worth it
     readings: Any  # of the run, for the lengths of what follows
     eps: Any
@@ -69,8 +73,7 @@ class SeparableSum(AbstractTactic):
     coupled: float = 0.35  # figure of the test above which f is no sum of many functions; less of few
     tested_run: float = 44.0  # least readings of a run in which the test is made,
     retested_run: float = 100.0  # and both tests
-    first_share: float = 0.06  # of the readings, less three, that the first basin has before the test,
-    early: int = 5  # in so many dimensions or more; in fewer, descents are cheap and two basins are found first
+    early: int = 5  # dimensions from which on it is made after the first basin; in fewer, two are found first
     share: float = 0.12  # of the readings for a sweep, within
     shortest: float = 64.0
     longest: float = 128.0
@@ -92,7 +95,7 @@ class SeparableSum(AbstractTactic):
         sweep = Sweep.blank(ops, d, dtype)
         eps = ops.real(spec.eps, dtype)
         return SeparableSumMemory(
-            ops.whole(TEST), zeros(), zeros(), zeros(), zero, sweep, zero, ops.flag(True), zero, eps
+            ops.whole(TEST), zeros(), zeros(), zeros(), zero, sweep, zero, ops.flag(False), ops.flag(True), zero, eps
         )
 
     def offer(self, ops: Any, memory: SeparableSumMemory, board: Board) -> Offer:
@@ -101,19 +104,19 @@ class SeparableSum(AbstractTactic):
         d = board.base.shape[0]
         length = self.length(ops, board.readings)
         untested = (board.structure == UNTESTED) & (board.readings >= self.tested_run) & (board.base_f < FOREVER)
-        short = (board.readings < self.retested_run) & (board.readings < d)  # one descent is most of such a run
-        granted = ops.pick(short, board.readings - 1.0 - self.room * length, self.first_share * board.readings - 3.0)
-        early = d >= self.early
-        several = board.scored & (board.spread > 0) & (board.left > self.room * length)
-        first = ops.flag(early) & (board.escapes == 0)
+        fits, several = board.left > self.room * length, board.spread > 0
+        basin = board.scored if d >= self.early else board.scored & several
+        again = (board.structure == SUM) & board.scored & several & fits
+        if d <= self.tested_run:
+            return bid(ops, (untested & basin & fits) | again, 8.0, cost=length)
+        # Where one descent is most of the run, it is interrupted.
+        short = board.readings < min(self.retested_run, d)
+        granted = board.readings - 1.0 - self.room * length
         begun = board.interrupted & (board.predicted > 0)  # else only a family's memory was read so far
         opened = ops.pick(board.fresh, granted < 1.0, begun)
-        ready = untested & ops.pick(first, opened, board.scored | ops.no(board.fresh) if early else several)
-        again = (board.structure == SUM) & board.scored & (board.left > self.room * length)
-        waits = untested & first & ops.no(opened)
-        wake = ops.pick(waits, ops.max(granted, 1.0), FOREVER)
-        offer = bid(ops, ready | again, 8.0, cost=length)
-        return offer._replace(wake=wake)
+        ready = untested & ops.pick(short, opened, basin & fits)
+        wake = ops.pick(untested & short & ops.no(opened), granted, FOREVER)
+        return bid(ops, ready | again, 8.0, cost=length)._replace(wake=wake)
 
     def length(self, ops: Any, readings: Any) -> Any:
         """Readings of a sweep in a run of so many."""
@@ -151,7 +154,8 @@ class SeparableSum(AbstractTactic):
         paid = paid | (board.escapes == 0)  # the first sweep may start too high to be exact
         memory = memory._replace(paid=ops.flag(ops.no(phase == LOWEST) | paid))
         refuted = ops.pick(phase <= RETEST, ops.no(sound), (phase == LOWEST) & ops.no(paid))
-        cause = ends(ops, phase == LOWEST, Cause.DONE)
+        one = ops.no(memory.wavy | (board.spread > 0)) & board.scored  # minimum is known, and there is no sign of more
+        cause = ends(ops, (phase == LOWEST) | ((memory.phase == SWEEP) & one), Cause.DONE)
         return memory, ops.pick(refuted, ops.whole(int(Cause.REJECTED)), cause)
 
     def _tested(self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant) -> SeparableSumMemory:
@@ -162,6 +166,7 @@ class SeparableSum(AbstractTactic):
         coupling = ops.pick(again, ops.max(coupling, memory.coupling), coupling)
         memory = memory._replace(
             coupling=coupling,
+            wavy=ops.flag(memory.wavy | points_away(ops, place, plant)),
             tried=ops.pick(again, memory.tried, plant.q),
             tried_g=ops.pick(again, memory.tried_g, plant.g),
             phase=ops.whole(RETEST),
@@ -210,6 +215,11 @@ class SeparableSum(AbstractTactic):
 
 def has_moved(base: Any, q: Any) -> Any:
     return abs(q - base) > TEST_LEAST
+
+
+def points_away(ops: Any, bottom: Any, plant: Plant) -> Any:
+    """Whether the force on a coordinate that was moved from a bottom drives it further away."""
+    return ops.any(plant.g * (bottom - plant.q) > TEST_LEAST * abs(plant.g))
 
 
 def moved_half(

@@ -36,7 +36,7 @@ from ..core.board import (
 from ..core.box import REACH
 from ..core.codes import Cause, Mode
 from ..dynamics.move import Move, Stepped
-from .base import FOREVER, AbstractTactic, Step, bid, ends, found, goes_on
+from .base import AbstractTactic, Step, bid, ends, found, goes_on
 from .profiles import Sweep, lowest_place, sweep_reading, sweep_target
 from .separable_sum import SeparableSum, coupling_of, moved_half
 
@@ -106,17 +106,13 @@ class TurnedAxes(AbstractTactic):
         d = board.base.shape[0]
         length = self.sums.length(ops, board.readings)
         needed = self._survey_length(d) + self.sums.room * length
-        sound = (board.noise_std <= 0) & (board.structure == COUPLED) & (board.base_f < FOREVER)
+        sound = (board.noise_std <= 0) & (board.structure == COUPLED)
         fits = (board.left > needed) & (self._survey_length(d) <= self.share * board.readings)
-        may = sound & fits & (memory.read == 0)
-        waits = board.left - 2.0 * needed  # while half of what is left would still do
-        first = board.escapes == 0
-        tested = board.cause == int(Cause.REJECTED)
-        later = board.scored | tested | ops.no(board.fresh)
-        now = ops.pick(first, board.interrupted & (waits < 1.0), later)
+        several = board.spread > 0  # one minimum wants no sweep
+        may = sound & fits & several & (memory.read == 0)
+        later = board.scored | ops.no(board.fresh)
         again = (board.structure == TURNED_SUM) & board.scored & (board.left > self.sums.room * length)
-        wake = ops.pick(may & first, ops.max(waits, 1.0), FOREVER)
-        return bid(ops, (may & now) | again, 7.0, cost=needed)._replace(wake=wake)
+        return bid(ops, (may & later) | again, 7.0, cost=needed)
 
     def _survey_length(self, d: int) -> int:
         """Readings of a survey that is not stopped, with its test."""
