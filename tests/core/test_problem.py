@@ -15,3 +15,10 @@ def test_two_lists_of_two_numbers_are_pairs_and_the_error_says_so():
 def test_without_a_start_the_error_shows_how_bounds_give_the_dimension(bounds):
     with pytest.raises(ValueError, match=r"as \[\(-5, 5\)\] \* 3; got"):
         read_problem(None, bounds, np.random.default_rng(0))
+
+
+def test_a_number_in_a_tree_stays_a_number_and_one_alone_is_a_vector_of_one():
+    tree = read_problem({"a": np.ones((2, 2)), "b": 0.5}, None, np.random.default_rng(0))
+    seen = tree.layout.restore(tree.x0)
+    assert seen["a"].shape == (2, 2) and seen["b"].shape == () and float(seen["b"]) == 0.5
+    assert read_problem(0.5, (-1, 1), np.random.default_rng(0)).layout.shapes == ((1,),)

@@ -101,7 +101,8 @@ def _read_start(x0: Any) -> tuple[Layout, np.ndarray, np.dtype]:
         raise ValueError(f"`x0` must hold real numbers; got dtype {[str(leaf.dtype) for leaf in leaves]}.")
     small = all(leaf.dtype in (np.float32, np.float16) for leaf in leaves)
     dtype = np.dtype(np.float32 if small else np.float64)
-    layout = Layout(structure, tuple(leaf.shape or (1,) for leaf in leaves))
+    single = (1,) if structure == LEAF else ()  # a number alone is a vector of one, as in SciPy; in a tree it stays one
+    layout = Layout(structure, tuple(leaf.shape or single for leaf in leaves))
     start = np.concatenate([leaf.ravel().astype(dtype) for leaf in leaves])
     if not np.isfinite(start).all():
         i = int(np.argmax(~np.isfinite(start)))
