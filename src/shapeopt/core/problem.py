@@ -66,6 +66,19 @@ class Problem:
     layout: Layout
 
 
+def seeded(seed: Any) -> np.random.Generator:
+    """The generator of a seed, which must be a whole number of at least 0."""
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise ValueError(f"`seed` must be a whole number of at least 0; got {seed!r}.")
+    return np.random.default_rng(seed)
+
+
+def require_callable(name: str, value: Any) -> None:
+    """Raise unless the optional argument of this name is None or can be called."""
+    if value is not None and not callable(value):
+        raise ValueError(f"`{name}` must be callable; got {value!r}.")
+
+
 def read_problem(x0: Any, bounds: Any, rng: np.random.Generator) -> Problem:
     """Check and flatten a start and bounds; without a start, one is drawn uniformly inside the bounds."""
     if x0 is None:
