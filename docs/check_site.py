@@ -64,7 +64,7 @@ def misfits(site: Path, chromium: str) -> Iterator[str]:
         shown = browser.new_page()
         for path in pages(site):
             shown.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-            shown.goto(path.as_uri())
+            shown.goto(path.resolve().as_uri())
             screens = shown.evaluate("document.documentElement.scrollHeight") / HEIGHT
             if screens > SCREENS:
                 yield f"{path.relative_to(site)}: {screens:.1f} screens tall"

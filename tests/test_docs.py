@@ -1,4 +1,4 @@
-"""The site: every page is in its table of contents, its code compiles and runs, its made pages say what is there."""
+"""The site: every page is in its table of contents, its links lead somewhere, its made pages say what is there."""
 
 import ast
 import os
@@ -6,9 +6,6 @@ import re
 import runpy
 from pathlib import Path
 
-import jax
-import matplotlib
-import numpy as np
 import pytest
 
 from shapeopt import __all__ as public
@@ -16,24 +13,8 @@ from shapeopt.paper.weights import load_card
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("results/*.md"), DOCS / "examples" / "index.md"])
-FENCE = re.compile(r"^```(?:\{code-cell\} )?python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 MADE = runpy.run_path(str(DOCS / "site_pages.py"))
 OTHER_NAMES = re.compile(r"\boracle calls?\b|\bstart law|\bours\b", flags=re.IGNORECASE)  # calls, starts, shapeopt
-OUTCOMES = {  # of what the last block of a page leaves, where the page itself asserts nothing and no other test does
-    "adapters": lambda names: names["shape"].best.fun < 1e-9,
-    "budget": lambda names: names["result"].fun < 1e-6,
-    "get_started": lambda names: names["result"].fun < 1e-6,
-    "noisy_gradients": lambda names: names["result"].fun < 0.01,
-    "read_the_report": lambda names: abs(names["result"].fun + 5.4895) < 1e-3,
-    "train_family": lambda names: names["result"].fun < 1e-6,
-    "value_only": lambda names: names["result"].fun < 1e-6 and abs(names["printed"].fun - 1000) < 0.5,
-}
-PIECES = {"own_optimizer.md"}  # shows parts of a file, which tests/test_examples.py runs whole
-
-
-def blocks(path: Path) -> list[str]:
-    """The Python of a page, without the options of notebook cells."""
-    return [re.sub(r"\A(:\w+:.*\n)+", "", code) for code in FENCE.findall(path.read_text())]
 
 
 def toc(path: Path) -> set[str]:
@@ -64,27 +45,6 @@ def test_links_between_pages_lead_somewhere(path):
     assert all((path.parent / target).exists() for target in targets), targets
 
 
-@pytest.mark.parametrize("path", [page for page in PAGES if blocks(page)], ids=lambda path: path.stem)
-def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    matplotlib.use("Agg")
-    names = {"__name__": "page"}
-    with jax.numpy_dtype_promotion("standard"):  # as users have it
-        for code in blocks(path):
-            compiled = compile(code, str(path), "exec")
-            if path.name not in PIECES:
-                exec(compiled, names)
-    if path.stem in OUTCOMES:
-        assert OUTCOMES[path.stem](names)
-
-
-def test_readme_s_python_compiles():
-    codes = FENCE.findall((DOCS.parent / "README.md").read_text())
-    assert codes
-    for code in codes:
-        compile(code, "README.md", "exec")
-
-
 def test_readme_fits_its_page_and_its_table_is_that_of_the_records():
     text = (DOCS.parent / "README.md").read_text()
     assert len(text.splitlines()) <= 130
@@ -96,13 +56,9 @@ def test_readme_fits_its_page_and_its_table_is_that_of_the_records():
     assert tables["noise"]() in (DOCS / "noisy_gradients.md").read_text()
 
 
-def test_readme_s_links_and_ten_lines_work(capsys):
-    text = (DOCS.parent / "README.md").read_text()
-    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+def test_readme_s_links_lead_somewhere():
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (DOCS.parent / "README.md").read_text())
     assert targets and all((DOCS.parent / target).exists() for target in targets)
-    names = {}
-    exec(FENCE.findall(text)[0], names)
-    assert names["result"].fun < 1e-9 and len(names["result"].minima) > 2 and capsys.readouterr().out
 
 
 def test_links_to_files_and_places_that_are_absent_are_found(tmp_path):
@@ -160,16 +116,3 @@ def test_pages_are_written_once_and_old_ones_removed(tmp_path, monkeypatch):
 
 def test_the_help_of_a_command_is_that_of_the_command_line():
     assert MADE["help_of"]("list").startswith("usage: shapeopt list")
-
-
-def test_the_page_on_fits_reaches_the_certified_values(monkeypatch, tmp_path, capsys):
-    monkeypatch.chdir(tmp_path)
-    scope: dict = {}
-    codes = FENCE.findall((DOCS / "least_squares.md").read_text())
-    for code in codes[:2]:
-        exec(code, scope)
-    np.testing.assert_allclose(scope["fit"].x, [238.94212918, 5.5015643181e-4], rtol=1e-6)
-    np.testing.assert_allclose(2 * scope["fit"].cost, 0.12455138894, rtol=1e-9)
-    np.testing.assert_allclose(scope["error"], [2.7070075241, 7.2668688436e-06], rtol=1e-4)
-    exec(codes[2], scope)
-    np.testing.assert_allclose(scope["fit"].x, [238.94212918, 5.5015643181e-4], rtol=0.05)  # in spite of the outlier

@@ -2,6 +2,8 @@
 
 import importlib.util
 import os
+import re
+import resource
 import runpy
 import subprocess
 import sys
@@ -11,18 +13,22 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "docs" / "examples").glob("*.py")])
+NOTEBOOKS = sorted((ROOT / "docs" / "examples").glob("*.py"))
+EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *NOTEBOOKS])
+CPU_SECONDS = 20.0  # of a notebook; the slowest takes some 5
 LONG = {"train_own_family"}  # in a tiny form in tests/paper/training
-
-
-QUICK = {"shape_from_scratch", "own_tactic", "fit_nist_data", "tune_a_gp", "relax_a_cluster"}  # the others are full
-QUICK |= {"conformers", "fit_an_ode", "a_family", "eight_workers", "dask_cluster"}
+LONG_TO_COMPILE = {"own_family", "own_optimizer", "train_thirty"}  # marked full; the notebooks are not
 NEEDED = {"torch_loss": "torch", "conformers": "rdkit", "dask_cluster": "distributed"}
 CASES = [
-    pytest.param(path, id=path.stem, marks=[] if path.stem in QUICK else [pytest.mark.full])
+    pytest.param(path, id=path.stem, marks=[pytest.mark.full] if path.stem in LONG_TO_COMPILE else [])
     for path in EXAMPLES
     if path.stem not in LONG
 ]
+
+
+def processor_seconds_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 @pytest.mark.parametrize("path", CASES)
@@ -31,9 +37,18 @@ def test_example_runs_and_says_something(path):
     if package is not None and importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     unseen = {**os.environ, "MPLBACKEND": "Agg"}
+    before = processor_seconds_of_children()
     done = subprocess.run([sys.executable, "-W", "error", path], capture_output=True, text=True, env=unseen)
+    spent = processor_seconds_of_children() - before
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+    if path.parent.parent.name == "docs":
+        assert spent < CPU_SECONDS, f"{path.stem} took {spent:.1f} s of processor time"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_asserts_its_outcome(path):
+    assert re.search(r"^assert ", path.read_text(), flags=re.MULTILINE)
 
 
 def test_a_tactic_of_one_s_own_is_in_the_events_of_both_engines(capsys):

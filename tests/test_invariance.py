@@ -3,6 +3,11 @@
 import runpy
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+import shapeopt
+
 MEASURED = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "invariance.py"))
 
 
@@ -23,3 +28,18 @@ def test_a_point_that_is_not_stationary_would_be_told():
     problem = next(MEASURED["generated"](1, boxed=False))
     steep, _ = MEASURED["_scaled_gradient"](problem, problem.x0)
     assert steep > 0 and MEASURED["_further_fall"](problem, problem.x0) > 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "power"), [(np.float32, 40), (np.float32, -40), (np.float64, 400), (np.float64, -400)]
+)
+def test_a_scale_whose_squares_are_finite_changes_no_call(dtype, power):
+    def waves(x, scale):
+        value, slope = np.sum(x**2 - 10 * np.cos(6 * x)), 2 * x + 60 * np.sin(6 * x)
+        return dtype(scale) * value, dtype(scale) * slope
+
+    start, scale = np.full(3, 2.2, dtype), 2.0**power
+    plain = shapeopt.minimize(lambda x: waves(x, 1.0), start, bounds=(-5, 5), budget=60, jac=True)
+    scaled = shapeopt.minimize(lambda x: waves(x, scale), start, bounds=(-5, 5), budget=60, jac=True)
+    np.testing.assert_array_equal(plain.trace.x, scaled.trace.x)
+    assert scaled.fun == scale * plain.fun

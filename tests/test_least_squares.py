@@ -319,3 +319,10 @@ def test_a_run_that_was_cut_short_ends_with_the_same_bytes(tmp_path, jac):
     assert result.fun.tobytes() == whole.fun.tobytes() and result.jac.tobytes() == whole.jac.tobytes()
     with pytest.raises(JournalError, match="f_scale"):
         shapeopt.least_squares(resumed, [1.0, 1.0], journal=tmp_path / "run", f_scale=2.0, **settings)
+
+
+def test_a_fit_prints_on_one_screen():
+    fit = shapeopt.least_squares(lambda b: b[0] * np.linspace(0, 1, 500) - b[1], [3.0, 3.0], budget=40)
+    lines = str(fit).splitlines()
+    assert len(lines) < 20 and max(map(len, lines)) <= 100
+    assert f"cost: {fit.cost}" in str(fit) and f"minima: {len(fit.minima)}: {fit.minima[0].cost:.6g}" in str(fit)

@@ -53,6 +53,7 @@ print(f"speed {speed:.3f}, angle {np.degrees(angle):.2f} degrees: value {result.
 # %%
 again = shapeopt.minimize(throw, journal=folder / "throw.journal", **settings)
 print("the same:", again.fun == result.fun and np.array_equal(again.x, result.x))
+assert again.fun == result.fun < 1.2 and result.nfev == again.nfev == 80
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")

@@ -37,6 +37,7 @@ result = shapeopt.minimize(misfit, bounds=(LOWER, UPPER), budget=400)
 print(f"misfit {result.fun:.5f} after {result.nfev} calls; at the truth {misfit(TRUTH):.5f}")
 for row in sorted(result.x.reshape(-1, 3), key=lambda row: row[2]):
     print("amplitude {:.3f}, decay {:.3f}, frequency {:.3f}".format(*row))
+assert result.fun <= misfit(TRUTH) and np.allclose(np.sort(result.x[2::3]), TRUTH[2::3], atol=0.05)
 
 # %% [markdown]
 # The other minima tell what else could have made the data, and how much worse it fits.

@@ -24,13 +24,14 @@ def energy(positions):
 
 
 runs = []
-for seed in range(4):
+for seed in range(3):
     start = np.random.default_rng(seed).uniform(-2, 2, (ATOMS, 3))
-    runs.append(shapeopt.minimize(energy, start, bounds=(-2, 2), budget=5000, seed=seed))
+    runs.append(shapeopt.minimize(energy, start, bounds=(-2, 2), budget=1000, seed=seed))
     print(f"seed {seed}: {runs[-1].fun:.6f} after {runs[-1].nfev} calls")
 
 result = min(runs, key=lambda run: run.fun)
 print(f"best {result.fun:.6f}; the lowest that is known is {LOWEST}")
+assert abs(result.fun - LOWEST) < 1e-5
 print("other minima:", np.round([basin.fun for basin in result.minima[1:6]], 3))
 
 # %% [markdown]

@@ -40,6 +40,7 @@ hanging = cost(jnp.zeros(STEPS))
 result = shapeopt.minimize(cost, np.zeros(STEPS), bounds=(-STRONGEST, STRONGEST), budget=800)
 angle, speed = simulate(result.x)
 print(f"cost {result.fun:.4f} (hanging: {hanging:.1f}), last height {-np.cos(angle[-1]):.4f}")
+assert -np.cos(angle[-1]) > 0.98 and np.max(np.abs(result.x)) <= STRONGEST
 
 # %%
 time = DT * np.arange(1, STEPS + 1)

@@ -24,6 +24,7 @@ hurried = shapeopt.minimize(task, start, bounds=bounds, budget=48)
 universal = shapeopt.minimize(task, start, bounds=bounds, budget=500)
 for result in (hurried, universal):
     print(f"{result.nfev} calls: misfit {result.fun:.1e}, distance up to sign {task.distance(result.x):.1e}")
+assert task.distance(universal.x) < 1e-4
 
 # %%
 truth = np.asarray(task.minimiser)

@@ -51,6 +51,7 @@ shape_model, adam_model = network(), network()
 shape_losses = train(shape_model, shapeopt.torch.Shape(shape_model.parameters(), bounds=(-15, 15), budget=STEPS), STEPS)
 adam_losses = train(adam_model, torch.optim.Adam(adam_model.parameters(), lr=0.03), STEPS)
 print(f"after {STEPS} closures: SHAPE {min(shape_losses):.2e}, Adam {min(adam_losses):.2e}")
+assert min(shape_losses) < 0.1 * min(adam_losses)
 
 # %%
 with torch.no_grad():
@@ -78,3 +79,4 @@ def ripples(z):
 
 result = shapeopt.torch.minimize(ripples, torch.full((6,), 3.3, dtype=torch.float64), bounds=(-5, 5), budget=200)
 print(result.fun, result.x)
+assert result.fun < 1e-9

@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from .core import Reading, Status
-from .core.problem import read_problem
+from .core.problem import read_problem, seeded
 from .core.result import Result
 from .engines.host import HostRun, whole
 from .family import FamilyPolicy
@@ -66,7 +66,7 @@ class Shape:
         gradients: bool = True,
         seed: int = 0,
     ) -> None:
-        problem = read_problem(x0, bounds, np.random.default_rng(seed))
+        problem = read_problem(x0, bounds, seeded(seed))
         budget, num_starts = whole("budget", budget), whole("num_starts", num_starts)
         self._settings: dict[str, Any] = {
             "budget": budget,

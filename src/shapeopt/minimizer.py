@@ -13,7 +13,7 @@ import numpy as np
 
 from .core import Reading, Status
 from .core.fingerprint import describe, digest, environment
-from .core.problem import read_problem
+from .core.problem import read_problem, require_callable, seeded
 from .core.result import Result
 from .core.stopping import Stopping, Watch
 from .engines.host import HostRun, whole
@@ -136,10 +136,9 @@ def minimize(
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
-    if not isinstance(seed, int | np.integer):
-        raise ValueError(f"`seed` must be an integer; got {seed!r}.")
+    require_callable("callback", callback)
     folder = None if report is None else _report_folder(report)
-    problem = read_problem(x0, bounds, np.random.default_rng(seed))
+    problem = read_problem(x0, bounds, seeded(seed))
     limits = Stopping(target, tol, confidence)
     kept = stages or folder is not None
     found = find_policy(policy, problem, fun)

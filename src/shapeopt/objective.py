@@ -25,6 +25,8 @@ def vectorised_rows(fun: Any, jac: Any, layout: Layout, call_timeout: float | No
 def host_oracle(fun: Any, jac: Any, problem: Problem, budget: int, call_timeout: float | None) -> HostOracle:
     layout = problem.layout
     scheme = FiniteDifferences(jac, problem.lower, problem.upper) if jac in SCHEMES else None
+    if isinstance(jac, str) and scheme is None:
+        raise ValueError(f"`jac` must be None, True, a callable or one of {', '.join(SCHEMES)}; got {jac!r}.")
     jac = None if scheme is not None else jac
     if not callable(fun) or (jac is not None and jac is not True and not callable(jac)):
         return HostOracle(fun, problem.x0, jac)  # raises with the argument's name

@@ -9,7 +9,7 @@ import numpy as np
 
 from .core import Reading, Status
 from .core.fingerprint import describe, digest, environment
-from .core.problem import Problem, read_problem
+from .core.problem import Problem, read_problem, require_callable, seeded
 from .core.result import Result
 from .engines.host import HostRun
 from .optimizer import Policy
@@ -79,11 +79,10 @@ def least_squares(
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
-    if not isinstance(seed, int | np.integer):
-        raise ValueError(f"`seed` must be an integer; got {seed!r}.")
+    require_callable("callback", callback)
     if not (isinstance(f_scale, int | float | np.number) and f_scale > 0):
         raise ValueError(f"`f_scale` must be a positive number; got {f_scale!r}.")
-    problem = read_problem(x0, _sides(bounds), np.random.default_rng(seed))
+    problem = read_problem(x0, _sides(bounds), seeded(seed))
     if not problem.layout.flat:
         raise ValueError("`x0` must be a flat array or a number.")
     found, units = find_fit_policy(policy), _units(x_scale, problem)

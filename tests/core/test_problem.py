@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import shapeopt
 from shapeopt.core.problem import read_problem
 
 
@@ -15,3 +16,34 @@ def test_two_lists_of_two_numbers_are_pairs_and_the_error_says_so():
 def test_without_a_start_the_error_shows_how_bounds_give_the_dimension(bounds):
     with pytest.raises(ValueError, match=r"as \[\(-5, 5\)\] \* 3; got"):
         read_problem(None, bounds, np.random.default_rng(0))
+
+
+def test_a_number_in_a_tree_stays_a_number_and_one_alone_is_a_vector_of_one():
+    tree = read_problem({"a": np.ones((2, 2)), "b": 0.5}, None, np.random.default_rng(0))
+    seen = tree.layout.restore(tree.x0)
+    assert seen["a"].shape == (2, 2) and seen["b"].shape == () and float(seen["b"]) == 0.5
+    assert read_problem(0.5, (-1, 1), np.random.default_rng(0)).layout.shapes == ((1,),)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "3"])
+def test_a_wrong_seed_is_named_at_every_door(seed):
+    message = rf"`seed` must be a whole number of at least 0; got {seed!r}"
+    doors = (
+        lambda: shapeopt.minimize(np.sum, np.ones(2), seed=seed),
+        lambda: shapeopt.least_squares(np.sin, np.ones(2), seed=seed),
+        lambda: shapeopt.Shape(np.ones(2), seed=seed),
+    )
+    for door in doors:
+        with pytest.raises(ValueError, match=message):
+            door()
+
+
+def test_a_callback_that_cannot_be_called_and_an_unknown_scheme_are_named_before_a_call():
+    def never(x):
+        raise AssertionError
+
+    for door in (shapeopt.minimize, shapeopt.least_squares):
+        with pytest.raises(ValueError, match="`callback` must be callable; got 3"):
+            door(never, np.ones(2), callback=3)
+    with pytest.raises(ValueError, match="`jac` must be None, True, a callable or one of 2-point, 3-point, cs; got '4"):
+        shapeopt.minimize(never, np.ones(2), jac="4-point")

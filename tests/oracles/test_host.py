@@ -1,5 +1,8 @@
 """Host oracles: an independent counter agrees, limits hold, strangers' functions are never traced."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -132,6 +135,14 @@ def test_nan_and_infinity_pass_through(bad):
 def test_a_value_too_large_for_the_dtype_becomes_infinite():
     reading = HostOracle(lambda x: (1e300, [1e300]), np.ones(1, np.float32), jac=True).read(np.ones(1))
     assert np.isposinf(reading.value) and np.isposinf(reading.gradient[0])
+
+
+@pytest.mark.parametrize(
+    "answer, value",
+    [(3, 3.0), (10**30, 1e30), (Fraction(3, 4), 0.75), (Decimal("0.5"), 0.5), (10**400, np.inf), (-(10**400), -np.inf)],
+)
+def test_a_number_of_any_kind_is_a_value(answer, value):
+    assert HostOracle(lambda x: answer, X).read(X).value == value
 
 
 def test_an_objective_may_write_into_its_argument():

@@ -211,7 +211,8 @@ def make_task(
     if start.size != dim:
         raise UsageError(f"--x0 must have {dim} numbers; got {start.size}.")
     turned = (", rotated" if rotated else "") + (", varied" if varied else "")
-    title = f"{name}, {_count(dim)}{turned}, start drawn by {law!r}"
+    begun = "start as given" if x0 else f"start drawn as in {law!r}"
+    title = f"{name}, {_count(dim)}{turned}, {begun}"
     return Objective(title, task, dim, start, sides, None, float(task.minimum), family.minimum_source)
 
 

@@ -66,6 +66,19 @@ class Problem:
     layout: Layout
 
 
+def seeded(seed: Any) -> np.random.Generator:
+    """The generator of a seed, which must be a whole number of at least 0."""
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise ValueError(f"`seed` must be a whole number of at least 0; got {seed!r}.")
+    return np.random.default_rng(seed)
+
+
+def require_callable(name: str, value: Any) -> None:
+    """Raise unless the optional argument of this name is None or can be called."""
+    if value is not None and not callable(value):
+        raise ValueError(f"`{name}` must be callable; got {value!r}.")
+
+
 def read_problem(x0: Any, bounds: Any, rng: np.random.Generator) -> Problem:
     """Check and flatten a start and bounds; without a start, one is drawn uniformly inside the bounds."""
     if x0 is None:
@@ -101,7 +114,8 @@ def _read_start(x0: Any) -> tuple[Layout, np.ndarray, np.dtype]:
         raise ValueError(f"`x0` must hold real numbers; got dtype {[str(leaf.dtype) for leaf in leaves]}.")
     small = all(leaf.dtype in (np.float32, np.float16) for leaf in leaves)
     dtype = np.dtype(np.float32 if small else np.float64)
-    layout = Layout(structure, tuple(leaf.shape or (1,) for leaf in leaves))
+    single = (1,) if structure == LEAF else ()  # a number alone is a vector of one, as in SciPy; in a tree it stays one
+    layout = Layout(structure, tuple(leaf.shape or single for leaf in leaves))
     start = np.concatenate([leaf.ravel().astype(dtype) for leaf in leaves])
     if not np.isfinite(start).all():
         i = int(np.argmax(~np.isfinite(start)))

@@ -189,10 +189,13 @@ def _names(record: RunRecord, column: str, vocabulary: tuple[str, ...]) -> np.nd
 
 def _on_one_screen(result: Result) -> str:
     """A run's result in lines of at most 100 characters; of what is very long, how much there is of it."""
-    rows: dict[str, Any] = {name: result[name] for name in ("message", "success", "status", "fun") if name in result}
+    rows: dict[str, Any] = {name: result[name] for name in ("message", "success", "status", "cost") if name in result}
+    if "cost" not in result:  # else `fun` is a vector of residuals
+        rows["fun"] = result.get("fun")
     rows["x"] = _short(result.get("x"))
     rows |= {name: result[name] for name in ("nfev", "njev", "nit", "confidence", "constr_violation") if name in result}
-    basins = [f"{one.fun:.6g} ({one.visits}x)" for one in result["minima"][:MINIMA_SHOWN]]
+    height = "cost" if "cost" in result else "fun"
+    basins = [f"{one[height]:.6g} ({one.visits}x)" for one in result["minima"][:MINIMA_SHOWN]]
     more = ", ..." if len(result["minima"]) > MINIMA_SHOWN else ""
     rows["minima"] = f"{len(result['minima'])}: {', '.join(basins)}{more}"
     rows["events"] = f"{len(result.get('events', ()))} ends of stages"

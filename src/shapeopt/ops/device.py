@@ -104,7 +104,7 @@ class Device:
 
     @staticmethod
     def finite(f: Any, g: Any, largest: float) -> Any:
-        return (jnp.abs(f) < largest) & (jnp.dot(g, g) < largest)
+        return (jnp.abs(f) < largest) & (jnp.dot(g, g) < largest * largest)
 
     @staticmethod
     def max(a: Any, b: Any) -> Any:

@@ -108,7 +108,7 @@ class Host:
 
     @staticmethod
     def finite(f: Any, g: np.ndarray, largest: float) -> bool:
-        return bool(-largest < f < largest) and bool(g.dot(g) < largest)
+        return bool(-largest < f < largest) and bool(g.dot(g) < largest * largest)
 
     @staticmethod
     def max(a: Any, b: Any) -> Any:

@@ -1,6 +1,9 @@
 """What an objective may answer and what an oracle may be built from; a refusal names the argument and the value."""
 
+import math
+import numbers
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -47,10 +50,19 @@ def host_scalar(value: Any, name: str) -> float:
     if isinstance(value, tuple) and len(value) == 2:
         hint = "a function that returns (value, gradient) needs `jac=True` (in a shell, --jac)"
         raise ValueError(f"`{name}` must return a real scalar; got a pair, {_short(value)}: {hint}.")
+    if isinstance(value, numbers.Real | Decimal):  # whole numbers of any size, fractions
+        return _as_float(value)
     array = _real_array(value, name, "a real scalar", np.asarray)
     if array.size != 1:
         raise ValueError(f"`{name}` must return a real scalar; got shape {array.shape}: {_short(value)}.")
     return float(array.reshape(()))
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # beyond the range of a float, which has infinities for that
+        return math.inf if value > 0 else -math.inf
 
 
 def host_gradient(gradient: Any, name: str, like: np.ndarray) -> np.ndarray:
