@@ -4,8 +4,9 @@
 
 Forty-eight generated families (planner_families.py), three cells each: a dimension from 1 to 50, a budget from 50 to
 2,000 calls (short ones are drawn more often), and gradients, values alone, or gradients with noise of half their size.
-Every variant runs from the same starts with the same seeds. An area is that of the scoreboard: the mean over targets 1e-1 ... 1e-5 of the start's gap of
-1 - log(calls) / log(budget), with the lowest true value of all variants as the floor.
+Every variant runs from the same starts with the same seeds. An area is that of the scoreboard: the mean over targets
+1e-1 ... 1e-5 of the start's gap of 1 - log(calls) / log(budget), with the lowest true value of all variants as the
+floor.
 
     fixed order    the shipped policy
     without ...    the same less one tactic; or a cheap change of hops

@@ -88,8 +88,8 @@ def values_at(instance: Instance, points: np.ndarray) -> np.ndarray:
 
 
 def usual_at(instance: Instance, place: np.ndarray, seed: int) -> tuple[float, float]:
-    """At a place, by widths of coordinates: the size of the force as a share of that at the start, and the fall from the
-    start as a share of its force times the distance; NaN without forces."""
+    """At a place, by widths of coordinates: the size of the force as a share of that at the start, and the fall from
+    the start as a share of its force times the distance; NaN without forces."""
     problem = instance.problem(seed)
     width = problem.upper - problem.lower
     (f, g), (f_0, g_0) = (_reading(instance, x) for x in (place, problem.x0))
