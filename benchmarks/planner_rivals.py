@@ -13,11 +13,11 @@ floor.
     bandit         where an escape wins, one of the escapes that bid is drawn by Thompson sampling of how often each
                    led to a lower basin, a reading
     table          the best variant by kind of reading, by few or many dimensions and by short or long budgets, chosen
-                   on the other families alone
+                   on families of the seven other kinds alone
     table, reading the same by kind of reading alone
     hindsight      the best variant of every cell: a bound, part of it luck
 
-Differences to the fixed order are means over families with a bootstrap over families.
+Differences to the fixed order are means over families with a bootstrap over families, and one over kinds.
 """
 
 import json
@@ -173,8 +173,8 @@ def area(values: np.ndarray, floor: float, budget: int) -> float:
 
 
 def tabled(found: np.ndarray, made: list[Cell], place: Any) -> np.ndarray:
-    """The area of every cell by the variant that was best at its place on the other families."""
-    names, places = [cell.family.name for cell in made], [place(cell) for cell in made]
+    """The area of every cell by the variant that was best at its place on families of other kinds."""
+    names, places = [cell.family.kind for cell in made], [place(cell) for cell in made]
     chosen = []
     for i in range(len(made)):
         others = [j for j in range(len(made)) if places[j] == places[i] and names[j] != names[i]]
@@ -183,28 +183,35 @@ def tabled(found: np.ndarray, made: list[Cell], place: Any) -> np.ndarray:
     return np.array(chosen)
 
 
-def row(name: str, lead: np.ndarray, owner: np.ndarray, changed: int) -> dict[str, Any]:
-    """The mean difference to the fixed order over families, and its interval."""
+def interval(lead: np.ndarray, owners: list[str]) -> tuple[float, float]:
+    """A bootstrap over the means of owners."""
+    owner = np.unique(owners, return_inverse=True)[1]
     means = np.array([lead[owner == i].mean() for i in np.unique(owner)])
     drawn = np.random.default_rng(0).integers(len(means), size=(DRAWS, len(means)))
     low, high = np.quantile(means[drawn].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def row(name: str, lead: np.ndarray, made: list[Cell], changed: int) -> dict[str, Any]:
+    """The mean difference to the fixed order, with intervals over families and over kinds."""
+    low, high = interval(lead, [cell.family.name for cell in made])
     return {
         "rival": name,
-        "lead": float(means.mean()),
-        "low": float(low),
-        "high": float(high),
+        "lead": float(lead.mean()),
+        "low": low,
+        "high": high,
+        "kinds": interval(lead, [cell.family.kind for cell in made]),
         "changed": changed,
     }
 
 
 def rows(found: np.ndarray, made: list[Cell], names: list[str]) -> list[dict[str, Any]]:
-    owner = np.unique([cell.family.name for cell in made], return_inverse=True)[1]
     columns = {name: found[:, i] for i, name in enumerate(names) if i}
     columns |= {"table": tabled(found, made, lambda cell: cell.place)}
     columns |= {"table, reading": tabled(found, made, lambda cell: cell.reading)}
     columns |= {"hindsight": found.max(axis=1)}
     differences = {name: column - found[:, 0] for name, column in columns.items()}
-    return [row(name, each, owner, int((each != 0).sum())) for name, each in differences.items()]
+    return [row(name, each, made, int((each != 0).sum())) for name, each in differences.items()]
 
 
 @dataclass(frozen=True)
@@ -231,6 +238,11 @@ def main(config: Config) -> None:
         "area": float(table[:, 0].mean()),
         "seconds": round(time.process_time() - began),
         "rows": rows(table, made, list(policies)),
+        "variants": list(policies),
+        "areas": [
+            [*cell.place, cell.family.name, *(round(a, 5) for a in each)]
+            for cell, each in zip(made, found, strict=True)
+        ],
     }
     config.out.write_text(json.dumps(record, indent=1) + "\n")
     for one in record["rows"]:
