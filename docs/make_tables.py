@@ -29,8 +29,12 @@ ABOUT = {  # a suite in the words of a person who has such problems
 }
 
 
+def record_of(name: str) -> dict:
+    return json.loads((RECORDS / f"{name}.json").read_text())
+
+
 def rows(name: str) -> list[dict]:
-    return json.loads((RECORDS / f"{name}.json").read_text())["rows"]
+    return record_of(name)["rows"]
 
 
 def release(boards: Sequence[Board]) -> list[Board]:
@@ -149,6 +153,67 @@ def noise() -> str:
     return "\n".join(lines) + f"\n\nEach problem was run with {seeds}."
 
 
+def planners() -> str:
+    """Rivals of the fixed order on generated families."""
+    record = record_of("planner_rivals")
+    lines = [
+        "| rival | change of area | 95 %, over families | over kinds | cells that differ |",
+        "|---|---|---|---|---|",
+    ]
+    for row in record["rows"]:
+        interval = f"{row['low']:+.3f} to {row['high']:+.3f}"
+        kinds = "{:+.3f} to {:+.3f}".format(*row["kinds"])
+        lines.append(f"| {row['rival']} | {row['lead']:+.3f} | {interval} | {kinds} | {row['changed']} |")
+    about = (
+        f"{record['families']} families, {record['cells']} cells, {record['instances']} instances of each; the fixed "
+        f"order has an area of {record['area']:.3f}. `python benchmarks/planner_rivals.py` makes it again."
+    )
+    return "\n".join([*lines, "", about])
+
+
+def controllers() -> str:
+    """A learned controller of `refine`, and its constants, against the hand-made rule."""
+    record = record_of("controller")
+    lines = ["| instead of the rule | on | calls to the floor | 95 % interval | floors reached | change of area |"]
+    lines.append("|---" * 6 + "|")
+    for where, on in (("landscapes", "sampled landscapes"), ("cutest", "cutest, dev"), ("nist", "nist, dev")):
+        for name, one in record[where].items():
+            reached = f"{one['reached']}, the rule {one['rule_reached']}, of {one['problems']}"
+            change = f"{one['area']:+.3f} ({one['area_low']:+.3f} to {one['area_high']:+.3f})" if "area" in one else ""
+            lines.append(f"| {name} | {on} | {_ratio(one)} | {reached} | {change} |")
+    return "\n".join(lines)
+
+
+def _ratio(one: dict) -> str:
+    return f"{one['ratio']:.3f} | {one['low']:.3f} to {one['high']:.3f}"
+
+
+def minibatches() -> str:
+    """SHAPE through Optax against Adam, tuned, on minibatches."""
+    record = record_of("minibatches")
+    lines = ["| optimizer | mean loss over all rows at the end |", "|---|---|"]
+    shown = sorted(record["rows"], key=lambda row: row["loss"])[:3]
+    shown += [row for row in record["rows"] if row["optimizer"].startswith("shape") and row not in shown]
+    lines += [f"| {row['optimizer']} | {row['loss']:.4f} |" for row in shown]
+    about = (
+        f"Ratio to {record['best']}: {_ratio(record).replace(' | ', ' [')}], not above it in {record['reached']} of "
+        f"{record['runs']} runs of {record['config']['calls']} calls. `python benchmarks/minibatches.py` makes it."
+    )
+    return "\n".join([*lines, "", about])
+
+
+def not_learned() -> list[str]:
+    """What the page on families has of attempts to learn something for every problem."""
+    return [
+        "### A planner over tactics",
+        planners(),
+        "### The descent's decisions",
+        controllers(),
+        "### Minibatches",
+        minibatches(),
+    ]
+
+
 def speed() -> list[str]:
     """What the page on speed has: first answers and throughput."""
     return ["## Seconds to the first answer", startup(), "## Calls a second", throughput()]
@@ -173,6 +238,8 @@ def main() -> None:
     fill(ROOT / "docs" / "speed.md", *speed(), MADE)
     fill(ROOT / "docs" / "what_tactics_earn.md", ablation())
     fill(ROOT / "docs" / "noisy_gradients.md", noise())
+=======
+    fill(ROOT / "docs" / "train_family.md", *not_learned())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A family's policy: it comes back from disk, refuses what does not fit, and follows a problem's units."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,9 +39,10 @@ def tactic(policy, kind):
 
 
 def test_a_policy_comes_back_as_it_was_saved(tmp_path):
-    policy = described()
+    policy = replace(described(), calm=0.7, fall=0.2)
     policy.save(tmp_path / "p")
     again = load_family(tmp_path / "p")
+    assert (again.calm, again.fall) == (0.7, 0.2) and tactic(again.policy_for(problem((-2, 2))), Recall).fall == 0.2
     assert is_family_file(tmp_path / "p") and again.arrays.keys() == policy.arrays.keys()
     assert all(np.array_equal(again.arrays[name], array) for name, array in policy.arrays.items())
     box = problem((-2, 2))

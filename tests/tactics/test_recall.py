@@ -48,15 +48,16 @@ def test_a_memory_that_does_not_pay_is_dropped():
 
 @pytest.mark.parametrize("opening", [1, 3])
 def test_after_a_memory_that_is_dropped_the_first_descent_has_its_readings_before_the_test_for_a_sum(opening):
-    """As without a memory, where the test comes after three readings of the first basin."""
+    """As without a memory, where the test comes after three readings of the first basin; of three places of the opening
+    only the first was read."""
     d = 8
     recall = Recall(((5.0,) * d,) * opening, (0.1,) * d, opening, calm=0.0)
     plain = run_on_host(wells, np.full(d, 3.0), 100)
     run = run_on_host(wells, np.full(d, 3.0), 100, policy=Policy((recall, *TACTICS)))
     sums = [one.tactics.index("separable sum") for one in (plain, run)]
     assert plain.tactics[1:4] == ["refine"] * 3
-    assert run.tactics[1 + opening : sums[1]] == plain.tactics[1 : sums[0]]
-    np.testing.assert_array_equal(run.x[1 + opening : sums[1]], plain.x[1 : sums[0]])
+    assert run.tactics[2 : sums[1]] == plain.tactics[1 : sums[0]]
+    np.testing.assert_array_equal(run.x[2 : sums[1]], plain.x[1 : sums[0]])
 
 
 def test_a_place_where_the_force_is_unusually_large_is_not_believed():
@@ -65,6 +66,15 @@ def test_a_place_where_the_force_is_unusually_large_is_not_believed():
     late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name == "hop")
     run = run_on_host(bowl, X0, 60, policy=Policy((recall, *TACTICS), FamilyOrder(late=late)))
     assert run.tactics.count("recall") == 1 and "hop" in run.tactics
+
+
+@pytest.mark.parametrize(("fall", "read"), [(0.1, 3), (0.9, 1)])
+def test_an_opening_goes_on_only_where_the_place_is_as_much_lower_as_the_family_has_it(fall, read):
+    """From (4, -3) to (3, 3) f falls by 7, which is .12 of force times distance."""
+    recall = Recall(((3.0, 3.0), (0.2, 0.1), (-4.0, 1.0)), (0.1, 0.1), 3, fall=fall)
+    run = run_on_host(bowl, X0, 12, policy=Policy((recall, *TACTICS)))
+    assert run.tactics.count("recall") == read
+    assert run.tactics[1 : 1 + read] == ["recall"] * read
 
 
 def test_tactics_that_are_late_wait_while_the_memory_is_believed():

@@ -36,6 +36,11 @@ def test_a_trained_policy_needs_half_the_calls_on_held_out_problems(trained):
     assert row.solved_after >= row.solved_before
 
 
+def test_a_policy_knows_how_far_places_of_its_family_lie_below_a_start(trained):
+    """At most what a straight slope would give: f(x0) - f(place) = |g(x0)| |x0 - place|."""
+    assert 0 < trained.policy.fall < 1 and 0 < trained.policy.calm < np.inf
+
+
 def test_moving_all_optima_to_a_corner_changes_nothing_in_the_gain(trained):
     corner = train_family(Region((4.4, 4.4, -4.4)), held_out=12, **SMALL)
     assert ratio(corner).ratio <= 0.5 and ratio(corner).high < 1.0

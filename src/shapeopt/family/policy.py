@@ -41,6 +41,7 @@ class FamilyPolicy:
         until: for how many calls they wait at most.
         later: whether places are read after basins, too, not only in the opening.
         calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
+        fall: least fall from x0 to the first place, as a share of force times distance, that is usual in the family.
         pays: whether training saw it need fewer calls than the untrained policy; if not, that one is used.
         descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.
         card: how it was trained, and what it was worth.
@@ -61,6 +62,7 @@ class FamilyPolicy:
     late: tuple[str, ...] = ()
     until: float = 15.0
     calm: float = float("inf")
+    fall: float = 0.0
     later: bool = False
     pays: bool = True
     descriptor: Any = None
@@ -108,7 +110,8 @@ class FamilyPolicy:
         scale = np.where(box.scale > 0, box.scale, 1.0)
         inside = np.clip(box.inward(places), -REACH, REACH)
         opening = min(self.opening, len(places))
-        recall = Recall(_plain(inside), tuple((width / scale).tolist()), opening, centres, self.calm, self.later)
+        kernel = tuple((width / scale).tolist())
+        recall = Recall(_plain(inside), kernel, opening, centres, self.calm, self.fall, self.later)
         radius = max(LEAST_RADIUS, float(np.sqrt(np.mean((reach / scale) ** 2))))
         late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name in self.late)
         tactics = (recall, *(self._fitted(tactic, scale, radius) for tactic in TACTICS))
@@ -148,6 +151,7 @@ class FamilyPolicy:
             "late": list(self.late),
             "until": self.until,
             "later": self.later,
+            "fall": self.fall,
             "pays": self.pays,
         }
         settings |= {"calm": self.calm if np.isfinite(self.calm) else None}
@@ -226,6 +230,7 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
         tuple(str(name) for name in settings["late"]),
         float(settings["until"]),
         float("inf") if settings.get("calm") is None else float(settings["calm"]),
+        float(settings.get("fall", 0.0)),
         bool(settings["later"]),
         bool(settings.get("pays", True)),
         card=card["about"],

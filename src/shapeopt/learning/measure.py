@@ -33,6 +33,7 @@ PAIRS = (  # trained on, run on: of as many coordinates, with gradients
     *(("ripples", "located"), ("located", "ripples"), ("ripples", "gp"), ("gp", "ripples"), ("gp", "located")),
     *(("ripples", "field 5"), ("located", "wells 5"), ("gp", "field 5"), ("gp", "wells 5")),
     *(("ripples 3", "wells 3"), ("ripples 4", "field 4"), ("arm", "wells 4"), ("arm", "ripples 4"), ("field 4", "arm")),
+    *(("ripples", "wells 5"), ("ripples 4", "wells 4"), ("field 4", "wells 4")),
 )
 Found = dict[str, Any]
 
@@ -43,7 +44,7 @@ class Size:
 
     instances: int = 30
     held_out: int = 30
-    held_out_wrong: int = 100
+    held_out_wrong: int = 200
     seeds: tuple[int, ...] = (3, 4, 5)
     effort: int = 2
 
@@ -130,6 +131,7 @@ def entry(before: list[Run], after: list[list[Run]], budget: int, policies: Sequ
         "late": list(policy.late),
         "later": policy.later,
         "calm": policy.calm if np.isfinite(policy.calm) else None,
+        "fall": policy.fall,
         "metric": policy.shape is not None,
         "regression": policy.regression is not None,
         "prior": policy.prior,

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import numpy as np
+
+from ..training.table import DRAWS
 from .families import DESCRIBED, REAL
 from .measure import CORNERED
 
@@ -21,7 +24,16 @@ def table(record: dict[str, Any]) -> str:
     for one in record.get("wrong", ()):
         areas = f"{one['before']:.3f} | {one['after']:.3f} | {one['ratio']:.2f}"
         lines.append(f"| {one['trained_on']} | {one['run_on']} | {areas} | {one['low']:.2f} to {one['high']:.2f} |")
+    if record.get("wrong"):
+        lines.append(_all(np.log([one["ratio"] for one in record["wrong"]])))
     return "\n".join(lines)
+
+
+def _all(logs: np.ndarray) -> str:
+    """The geometric mean over pairs, with a bootstrap over them."""
+    drawn = logs[np.random.default_rng(0).integers(len(logs), size=(DRAWS, len(logs)))].mean(axis=1)
+    low, high = np.exp(np.quantile(drawn, [0.025, 0.975]))
+    return f"| all {len(logs)} pairs, geometric mean | | | | {np.exp(logs.mean()):.2f} | {low:.2f} to {high:.2f} |"
 
 
 def _head(names: tuple[str, ...]) -> list[str]:

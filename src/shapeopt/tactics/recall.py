@@ -4,9 +4,13 @@
     later     if `later`, after a basin, one more place: the next of the list, then draws from the kernel density
               around the first `centres` of them, q_bar = place + width z, z ~ N(0, I)
 
-The memory must pay within the run. It is dropped at once if the opening is not lower than x0, or if the force there is
-not as small against that at x0 as it was in the family (`calm`). A later place whose basin is not lower than the base
-is a failure, and a success makes up for two; where failures are too many, the memory is dropped, too. While it is
+The memory must pay within the run. It is dropped at once, and the opening ends, if the place is not what places of the
+family are: if it is not lower than x0 by as much as there (`fall`),
+
+    f(x0) - f(place) < fall |g(x0)| |x0 - place|,
+
+or if the force is not as small against that at x0 (`calm`). A later place whose basin is not lower than the base is a
+failure, and a success makes up for two; where failures are too many, the memory is dropped, too. While it is
 believed it bids, if only less than any other tactic; when it is dropped it bids no more, which the family's planner
 looks at (planner/family.py). A run on another family is then an untrained one, less the readings made here.
 
@@ -56,6 +60,7 @@ class Recall(AbstractTactic):
     opening: int = 1  # places that are read before the first descent
     centres: int = 1  # places around which later ones are drawn
     calm: float = INF  # largest force after the opening, as a share of that at x0, with which the memory is believed
+    fall: float = 0.0  # least fall from x0 to the opening, as a share of force times distance, likewise
     later: bool = False  # whether places are read after basins, too
     patience: int = 2  # failures after which it bids no more; a success makes up for two
 
@@ -129,9 +134,11 @@ class Recall(AbstractTactic):
         lowest = plant.finite & (plant.f < memory.f)
         q, f, g = ops.pick(lowest, (plant.q, plant.f, plant.g), (memory.q, memory.f, memory.g))
         read = memory.read + 1
-        over = (memory.phase == LATER) | (read >= self.opening)
-        strange = ops.no(f < board.base_f) | (ops.norm(g) > self.calm * ops.norm(board.base_g))
-        dropped = (memory.phase == OPENING) & over & strange
+        steep = ops.norm(board.base_g)
+        least = self.fall * steep * ops.norm(q - board.base)
+        strange = ops.no(board.base_f - f > least) | (ops.norm(g) > self.calm * steep)
+        dropped = (memory.phase == OPENING) & strange
+        over = (memory.phase == LATER) | dropped | (read >= self.opening)
         memory = memory._replace(
             q=q,
             f=f,

@@ -87,12 +87,17 @@ def values_at(instance: Instance, points: np.ndarray) -> np.ndarray:
     return np.array([_reading(instance, x)[0] for x in points])
 
 
-def calm_at(instance: Instance, place: np.ndarray, seed: int) -> float:
-    """Size of the force at a place as a share of that at the start, by widths of coordinates; NaN without forces."""
+def usual_at(instance: Instance, place: np.ndarray, seed: int) -> tuple[float, float]:
+    """At a place, by widths of coordinates: the size of the force as a share of that at the start, and the fall from
+    the start as a share of its force times the distance; NaN without forces."""
     problem = instance.problem(seed)
     width = problem.upper - problem.lower
-    here, start = (np.linalg.norm(_reading(instance, x)[1] * width) for x in (place, problem.x0))
-    return float(here / start) if start > 0 else np.nan
+    (f, g), (f_0, g_0) = (_reading(instance, x) for x in (place, problem.x0))
+    here, start = np.linalg.norm(g * width), np.linalg.norm(g_0 * width)
+    work = start * np.linalg.norm((place - problem.x0) / width)
+    if not (np.isfinite(start) and work > 0):
+        return np.nan, np.nan
+    return float(here / start), float((f_0 - f) / work)
 
 
 def hessian_at(instance: Instance, x: np.ndarray) -> np.ndarray | None:

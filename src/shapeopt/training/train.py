@@ -29,11 +29,12 @@ from .instance import Source, class_source, is_folder, list_source
 from .jobs import Job, Jobs, Progress
 from .learn import Facts, learn
 from .planner import choose
-from .run import Run, RunStore, calm_at, hessian_at, values_at
+from .run import Run, RunStore, hessian_at, usual_at, values_at
 from .table import Row, area, as_plain, calls_to, compare, floors, lines
 
 FEWEST_SHARES = 5  # of forces, without which any is believed
-SLACK = 1.3
+USUAL = 0.9  # share of instances that a memory is believed in at the least, without
+SLACK = 1.3  # this factor
 NOTHING = "training brought nothing on problems left out of it: the policy is the untrained one; more effort may help"
 
 
@@ -200,7 +201,8 @@ class _Training:
         facts = replace(self._facts(first, facts.x), best=facts.best)
         settings = choose(self.jobs, facts, first, budget, f"{self.label}/choose")
         policy = learn(facts, **settings)
-        policy = replace(policy, calm=self._calm(facts, policy))
+        calm, fall = self._usual(facts, policy)
+        policy = replace(policy, calm=calm, fall=fall)
         held = [self.source.training + i for i in range(self.source.held_out)]
         before = self._runs("held out, untrained", "universal", held, budget)
         digest = describe(policy)
@@ -231,20 +233,22 @@ class _Training:
             ratios=[run.ratios for run in first],
         )
 
-    def _calm(self, facts: Facts, policy: FamilyPolicy) -> float:
-        """The force to expect at the first place, as a share of that at x0: little more than in most instances, each
-        judged by a place that it had no part in."""
+    def _usual(self, facts: Facts, policy: FamilyPolicy) -> tuple[float, float]:
+        """The force to expect at the first place, as a share of that at x0, and the fall, as a share of force times
+        distance: little more, and little less, than in most instances, each judged by a place that it had no part
+        in."""
         places = np.repeat(policy.places[:1], len(facts.x), axis=0)
         if policy.regression is not None and facts.descriptors is not None:
             places = fit_regression(facts.descriptors, facts.x, facts.scale)[1]
         shares = []
         for number, place in zip(self.numbers, places, strict=True):
             if not np.array_equal(place, facts.x[number]):
-                shares.append(calm_at(self.jobs.instance(number), np.clip(place, *self._sides(number)), number))
-        usual = np.array(shares)[np.isfinite(shares)]
+                shares.append(usual_at(self.jobs.instance(number), np.clip(place, *self._sides(number)), number))
+        usual = np.array([pair for pair in shares if np.isfinite(pair).all()])
         if len(usual) < FEWEST_SHARES:
-            return np.inf
-        return SLACK * float(np.quantile(usual, 0.9))
+            return np.inf, 0.0
+        calm, fall = np.quantile(usual[:, 0], USUAL), np.quantile(usual[:, 1], 1.0 - USUAL)
+        return SLACK * float(calm), max(float(fall), 0.0) / SLACK
 
     def _descend(self, word: str, numbers: Sequence[int], places: Sequence[np.ndarray]) -> list[Run]:
         """Short runs of instances from places."""
