@@ -6,8 +6,9 @@
 gradients through the rollout, the last weights of the schedule. On multi-wells U_mem stands on the cells of the memory
 and stalls are judged over a whole stage, which the paper leaves open; `...-described` is told the task's descriptor.
 `tuned-...` has networks that do not see where in the box they are. An evolution strategy trains what they say to all
-coordinates alike by the best value of runs of the protocol's length, and nothing else: no teacher, no gains. The
-weights that were best on validation are kept. A training seed behind the first adds `-seed-N`.
+coordinates alike by the best value of runs of the protocol's length (among atoms by its level, since first values are
+as high as they like there), and nothing else: no teacher, no gains. The weights that were best on validation are kept.
+A training seed behind the first adds `-seed-N`.
 `benchmarks/ship.py FOLDER/NAME` measures a finished run and puts it into `weights`; the log has a line a run.
 """
 
@@ -105,7 +106,7 @@ def tuned(config: TrainConfig) -> TrainConfig:
         joint_updates=1,
         joint_rate=5e-2,
         decay=True,
-        aim=Aim.OUTCOME,
+        aim=Aim.LEVEL if config.family == "lennard_jones" else Aim.OUTCOME,
         trained=Part.HEADS,
         estimator=Estimation.EVOLUTION,
         noise_scale=0.3,

@@ -191,7 +191,11 @@ class Phases:
         return learner._replace(estimator=held), outcome._replace(terms=terms)
 
     def _evaluate(self, params: PyTree, key: PRNGKeyArray, tasks: int, readings: int) -> Scalar:
-        """Mean over tasks of (best f - f at the start) / (|f at the start| + 1): 0 for no progress, lower is better."""
+        """Mean over tasks of (best f - f at the start) / (|f at the start| + 1): 0 for no progress, lower is better.
+
+        Where the loss is of levels, of asinh(best f) - asinh(f at the start).
+        """
+        levels = self.plan.joint_weights.level > 0
 
         def one(params: PyTree, key: PRNGKeyArray) -> Scalar:
             optimizer = ShapeOptimizer(eqx.combine(params, self.static), record_energy=False)
@@ -201,7 +205,8 @@ class Phases:
             oracle = self.plan.sensing.oracle(task)
             trace = rollout(optimizer, oracle, task.start(start_key), task.box, readings * oracle.cost, run_key)
             first = trace.steps.value[0]
-            fall = (trace.best.value - first) / (jnp.abs(first) + 1.0)
+            best = trace.best.value
+            fall = jnp.arcsinh(best) - jnp.arcsinh(first) if levels else (best - first) / (jnp.abs(first) + 1.0)
             return jnp.where(jnp.isfinite(fall), fall, 0.0)
 
         keys = jax.random.split(key, tasks)
