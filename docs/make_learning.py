@@ -85,9 +85,9 @@ LIMITS = """## Why gradients teach little, and what `tuned` does instead
 - **Runs compared with runs teach.** `tuned` changes what the networks say to all coordinates alike by an evolution
   strategy, whose perturbations are large enough to end in other basins. The gains keep their first values: “networks
   zero” is the untrained policy, and all that is learned is in the networks.
-- **A few gains can say it, too.** On Ackley in two dimensions the same strategy over networks and gains together learned
-  at least as much, and nothing of it was lost when the networks were set to zero afterwards. The paper has no such
-  gains; with them, its networks are not needed for what is learned there.
+- **A few gains can say it, too.** On Ackley in two dimensions the same strategy over networks and gains together
+  learned at least as much, and nothing of it was lost when the networks were set to zero afterwards. The paper has no
+  such gains; with them, its networks are not needed for what is learned there.
 - **Rastrigin is not learned.** Validation does not change in the third digit in 2, 20 and 100 dimensions. A guess: the
   slope towards better basins is a thirtieth of that of the ripples, and some fifty readings do not average it out.
 """
