@@ -31,6 +31,7 @@ from shapeopt.paper.protocols import PROTOCOLS
 from shapeopt.paper.training.config import from_plain, is_as_written
 from shapeopt.paper.variants import CHANGES
 from shapeopt.paper.weights import load_card, save_policy
+from shapeopt.terminal.environment import keep_compiled_code
 
 SEED = 3_405_691_582  # of the card's tasks alone
 TASKS, RUNS = 16, 512  # at least so many tasks, and at least about so many runs
@@ -50,6 +51,7 @@ class Config:
 
 
 def main(config: Config) -> None:
+    keep_compiled_code()
     for run in config.runs:
         ship(run, config)
 

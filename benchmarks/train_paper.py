@@ -5,8 +5,10 @@
 `paper-FAMILY-DIMENSION` is trained as the paper has it: presets paper-2 to paper-500, all seven terms of the loss,
 gradients through the rollout, the last weights of the schedule. On multi-wells U_mem stands on the cells of the memory
 and stalls are judged over a whole stage, which the paper leaves open; `...-described` is told the task's descriptor.
-`tuned-...` has networks that do not see where in the box they are, runs of the protocol's length, bounded adjoints and
-fewer epochs, and keeps the weights that were best on validation. A training seed behind the first adds `-seed-N`.
+`tuned-...` has networks that do not see where in the box they are. An evolution strategy trains what they say to all
+coordinates alike by the best value of runs of the protocol's length (among atoms by its level, since first values are
+as high as they like there), and nothing else: no teacher, no gains. The weights that were best on validation are kept.
+A training seed behind the first adds `-seed-N`.
 `benchmarks/ship.py FOLDER/NAME` measures a finished run and puts it into `weights`; the log has a line a run.
 """
 
@@ -21,7 +23,8 @@ import tyro
 
 from shapeopt.paper.protocols import PAPER_HORIZON, SCIENCE_HORIZON
 from shapeopt.paper.training import Progress, TrainConfig, train
-from shapeopt.paper.training.config import Aim, Keep, paper_preset
+from shapeopt.paper.training.config import Aim, Estimation, Keep, paper_preset
+from shapeopt.paper.training.phases import Part
 from shapeopt.terminal.environment import keep_compiled_code
 
 SEED = 20_261  # of the first run of a cell; the next ones follow
@@ -36,8 +39,8 @@ SCIENCE = (
     ("double_integrator", 32),
 )
 MULTIWELL_SIGMA = 0.1  # as the protocol has it
-ADJOINT_CLIP = 1.0  # no run's loss, relative to its first value, counts as steeper than this per unit of length
-TUNED_EPOCHS = {2: 300, 20: 300, 100: 150, 500: 60}  # other dimensions: as written
+# of `tuned`, by the least dimension: updates, tasks of an update, width of the networks, rank of their operators
+TUNED = {1: (200, 32, 32, 4), 18: (150, 16, 32, 4), 100: (100, 8, 32, 1), 500: (80, 4, 32, 1)}
 ABLATIONS = {
     "no-controller": {"use_controller": False},
     "no-memory": {"use_memory": False},
@@ -63,8 +66,7 @@ def _groups() -> Iterator[dict[str, TrainConfig]]:
     small = {f"{family}-2": written(family, 2) for family in SYNTHETIC}
     yield {f"paper-{name}": config for name, config in small.items()}
     yield {f"paper-{name.replace('multiwell', 'multiwell-1')}": config for name, config in wells.items()}
-    outcome = {"aim": Aim.OUTCOME, "readings": 256, "validation_readings": 256, "epochs": 100}
-    yield {"tuned-multiwell-1": replace(tuned(well), **outcome)}
+    yield {"tuned-multiwell-1": replace(tuned(well), readings=256, validation_readings=256)}
     yield {f"tuned-{name}": tuned(config) for name, config in small.items()}
     yield ablated(2)
     yield {f"tuned-{family}-20": tuned(written(family, 20)) for family in SYNTHETIC}
@@ -86,15 +88,30 @@ def written(family: str, d: int) -> TrainConfig:
 
 
 def tuned(config: TrainConfig) -> TrainConfig:
-    """The same, not told where in the box it is, in runs of the protocol's length; the best weights on validation."""
+    """Networks that do not know where in the box they are, trained by the outcome of runs of the protocol's length."""
     calls = PAPER_HORIZON.get(config.dimension, SCIENCE_HORIZON)
+    updates, batch, hidden, rank = TUNED[max(d for d in TUNED if d <= config.dimension)]
     return replace(
         config,
         sees_place=False,
+        hidden=hidden,
+        rank=rank,
         readings=calls,
         validation_readings=calls,
-        adjoint_clip=ADJOINT_CLIP,
-        epochs=TUNED_EPOCHS.get(config.dimension, config.epochs),
+        batch=batch,
+        controller_pretrain=0,
+        planner_pretrain=0,
+        epochs=updates,
+        controller_updates=0,
+        joint_updates=1,
+        joint_rate=5e-2,
+        decay=True,
+        aim=Aim.LEVEL if config.family == "lennard_jones" else Aim.OUTCOME,
+        trained=Part.HEADS,
+        estimator=Estimation.EVOLUTION,
+        noise_scale=0.3,
+        pairs=16,
+        validation_tasks=256,
         keep=Keep.BEST,
     )
 
@@ -136,7 +153,7 @@ def run(name: str, recipe: TrainConfig, folder: Path) -> None:
 
 
 def _report(progress: Progress) -> None:
-    if progress.done % 200 == 0:
+    if progress.done % 50 == 0:
         line = f"  {progress.done}/{progress.total} {progress.phase} {progress.validation:.4f}"
         print(line, file=sys.stderr, flush=True)
 

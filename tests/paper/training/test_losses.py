@@ -43,6 +43,7 @@ def slow_terms(record: Record) -> dict[str, float]:
         unit = abs(r.value[0, i]) + 1.0
         out["term"] += r.value[T, i] / unit / batch
         out["best"] += min(r.value[:, i]) / unit / batch
+        out["level"] += np.arcsinh(min(r.value[:, i])) / batch
         for k in range(1, n):
             out["prog"] += np.sqrt(np.sum((r.q[k, i] - r.goal[k, i]) ** 2)) / (batch * T)
         for k in range(T):
@@ -90,14 +91,25 @@ def test_windows_add_up_to_the_run():
         terms, before = rollout_terms(part, before, 6)
         total = {name: total[name] + getattr(terms, name) for name in total}
     whole = terms_of(record)
-    for name in ("term", "best", "prog", "ctrl", "jr", "port"):
+    for name in ("term", "best", "prog", "ctrl", "jr", "port", "level"):
         np.testing.assert_allclose(total[name], getattr(whole, name), rtol=1e-12, err_msg=name)
 
 
 def test_the_whole_is_weighted_as_the_paper_s_table_says():
-    terms = Terms(*(jnp.asarray(10.0**k) for k in range(8)))
+    terms = Terms(*(jnp.asarray(10.0**k) for k in range(len(Terms._fields))))  # the last, `level`, is not the paper's
     slow = 1.0 + 0.5 * 10 + 0.1 * 1e2 + 0.4 * 1e3 + 0.25 * 1e4 + 1e-3 * 1e5 + 5e-4 * 1e6 + 5e-4 * 1e7
     np.testing.assert_allclose(terms.weighted(LossWeights()), slow, rtol=1e-12)
+
+
+def test_a_run_that_stays_high_counts_by_its_level_and_not_in_units_of_its_first_value():
+    record = made_up()
+    first, rest = record.value[:1], record.value[1:]
+    high = record._replace(value=jnp.concatenate([first.at[0, 0].set(1e12), rest.at[:, 0].set(1e3)]))
+    low = record._replace(value=jnp.concatenate([first.at[0, 0].set(1e12), rest.at[:, 0].set(-1.0)]))
+    worse, better = terms_of(high), terms_of(low)
+    runs = record.value.shape[1]
+    np.testing.assert_allclose((worse.level - better.level) * runs, np.arcsinh(1e3) + np.arcsinh(1.0), rtol=1e-9)
+    assert worse.best - better.best < 1e-8
 
 
 def test_planner_and_controller_losses_see_events_only():

@@ -53,6 +53,22 @@ def test_gains_alone_are_trained_where_the_plan_says_so(single, tiny):
     assert float(outcome.calls) == 4 * 16  # the teacher is not asked
 
 
+def test_heads_alone_are_trained_where_the_plan_says_so(single, tiny):
+    plan = replace(
+        tiny.phases.plan, trained=Part.HEADS, joint_weights=OUTCOME_WEIGHTS, estimator=EvolutionStrategy(0.1)
+    )
+    phases = make_phases(plan, tiny.phases.static)
+    learner = phases.init(tiny.params, jax.random.key(0))
+    after, _ = phases.train_jointly(learner, jax.random.key(1))
+    for name in ("planner", "controller"):
+        old, new = (getattr(params, name) for params in (learner.params, after.params))
+        assert not any(changed(old.gains, new.gains))
+        assert not any(changed(old.network.layers[1].weight, new.network.layers[1].weight))
+        assert all(changed(old.network.layers[-1], new.network.layers[-1]))
+        moved = new.network.layers[-1].weight - old.network.layers[-1].weight
+        np.testing.assert_allclose(moved[0], moved[1], rtol=1e-4, atol=1e-7)  # two coordinates of the first head
+
+
 def test_the_rate_of_phase_three_falls_to_a_twentieth():
     schedule = falling(0.1, 10)
     np.testing.assert_allclose([float(schedule(n)) for n in (0, 10, 20)], [0.1, 0.005, 0.005])

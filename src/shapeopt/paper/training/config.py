@@ -22,7 +22,7 @@ from ..policy import PaperPolicy
 from ..weights import cast_policy
 from .curriculum import Curriculum, Grade, grades_of
 from .estimators import AbstractEstimator, Backpropagation, EvolutionStrategy, Reuse
-from .losses import OUTCOME_WEIGHTS, PAPER_WEIGHTS
+from .losses import LEVEL_WEIGHTS, OUTCOME_WEIGHTS, PAPER_WEIGHTS
 from .phases import Part, Plan
 from .sensing import Sensing
 
@@ -39,6 +39,10 @@ class Aim(Enum):
 
     PAPER = "paper"  # tab. shape_loss_weights
     OUTCOME = "outcome"  # the best value, a little of the last, and nothing else; the teacher is not asked
+    LEVEL = "level"  # the best value on a scale that is logarithmic far from zero, likewise
+
+
+AIMS = {Aim.PAPER: PAPER_WEIGHTS, Aim.OUTCOME: OUTCOME_WEIGHTS, Aim.LEVEL: LEVEL_WEIGHTS}
 
 
 class Keep(Enum):
@@ -201,7 +205,7 @@ class TrainConfig:
             controller_rate=self.controller_rate,
             planner_rate=self.planner_rate,
             joint_rate=self.joint_rate,
-            joint_weights=OUTCOME_WEIGHTS if self.aim is Aim.OUTCOME else PAPER_WEIGHTS,
+            joint_weights=AIMS[self.aim],
             decay=max(self.epochs * self.joint_updates, 1) if self.decay else None,
             trained=self.trained,
             constant_forces=self.constant_forces,

@@ -23,7 +23,7 @@ PORT_SHARE = 0.25  # weight of the port's size beside the operators' (eq. dp_jr_
 class LossWeights:
     """The weights of eq. main_training_objective; defaults are those of tab. shape_loss_weights.
 
-    Departs from the paper: nothing.
+    Departs from the paper: `level`, which is 0 in what is trained as written.
     """
 
     term: float = 1.0
@@ -34,6 +34,7 @@ class LossWeights:
     ctrl: float = 1e-3
     jr: float = 5e-4
     port: float = 5e-4
+    level: float = 0.0  # not in the paper
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -44,6 +45,9 @@ class LossWeights:
 PAPER_WEIGHTS = LossWeights()
 OUTCOME_WEIGHTS = LossWeights(term=0.25, best=1.0, prog=0.0, ce=0.0, sg=0.0, ctrl=0.0, jr=0.0, port=0.0)
 # chosen here: what a user gets is the best value; the end counts a little, so that a run does not forget what it found
+LEVEL_WEIGHTS = LossWeights(term=0.0, best=0.0, prog=0.0, ce=0.0, sg=0.0, ctrl=0.0, jr=0.0, port=0.0, level=1.0)
+# where first values differ by many powers of ten, as among atoms that overlap, a run that stays high counts for nothing
+# in units of its first value; by its level it does
 
 
 class Terms(NamedTuple):
@@ -57,6 +61,7 @@ class Terms(NamedTuple):
     ctrl: Scalar
     jr: Scalar
     port: Scalar
+    level: Scalar
 
     def weighted(self, weights: LossWeights) -> Scalar:
         """L_roll of eq. main_training_objective."""
@@ -67,7 +72,8 @@ def rollout_terms(record: Record, before: Before, readings: int) -> tuple[Terms,
     """All terms on a window of runs of `readings` readings, and what the next window must know.
 
         term = f(q_T) / (|f(q_0)| + 1),   best = min_n f(q_n) / (|f(q_0)| + 1),   prog = mean_n |q_n - anchor|,
-        ctrl = mean |u|^2,   jr = mean (|Omega v| + |D v| + |u| / 4),   port = mean max(y . u, 0)^2
+        ctrl = mean |u|^2,   jr = mean (|Omega v| + |D v| + |u| / 4),   port = mean max(y . u, 0)^2,
+        level = asinh(min_n f(q_n))
 
     (eqs. dp_terminal_loss, dp_best_loss, dp_progress_loss, dp_control_loss, dp_jr_reg_loss, dp_port_power_penalty.)
 
@@ -91,6 +97,7 @@ def rollout_terms(record: Record, before: Before, readings: int) -> tuple[Terms,
         ctrl=average(channels.port**2, leads_on),
         jr=average(channels.skew + channels.drag + PORT_SHARE * channels.port, leads_on),
         port=average(jnp.maximum(channels.power, 0.0) ** 2, leads_on),
+        level=jnp.mean(jnp.arcsinh(after.best) - jnp.arcsinh(before.best)),
     )
     return terms, after
 

@@ -22,6 +22,7 @@ from ..base import AbstractPolicy
 from ..optimizer import ShapeOptimizer
 from ..policy import PaperPolicy
 from .estimators import BACKPROPAGATION, AbstractEstimator, AbstractProblem, Estimate, length
+from .heads import heads_of, unit_of_head, with_heads
 from .losses import PAPER_WEIGHTS, LossWeights, Terms, controller_loss, planner_loss, rollout_terms
 from .parallel import compiled, over_tasks
 from .record import Record
@@ -39,7 +40,8 @@ class Part(Enum):
     """What phase III trains."""
 
     ALL = "all"
-    GAINS = "gains"  # what the networks' heads share over coordinates; some fifty numbers, whatever the dimension
+    GAINS = "gains"  # what the policy adds to both networks; some fifty numbers, whatever the dimension
+    HEADS = "heads"  # what both networks say to all coordinates alike (see `heads`); the gains stay as they began
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,11 @@ class Phases:
         return learner._replace(estimator=held), outcome._replace(terms=terms)
 
     def _evaluate(self, params: PyTree, key: PRNGKeyArray, tasks: int, readings: int) -> Scalar:
-        """Mean over tasks of (best f - f at the start) / (|f at the start| + 1): 0 for no progress, lower is better."""
+        """Mean over tasks of (best f - f at the start) / (|f at the start| + 1): 0 for no progress, lower is better.
+
+        Where the loss is of levels, of asinh(best f) - asinh(f at the start).
+        """
+        levels = self.plan.joint_weights.level > 0
 
         def one(params: PyTree, key: PRNGKeyArray) -> Scalar:
             optimizer = ShapeOptimizer(eqx.combine(params, self.static), record_energy=False)
@@ -199,7 +205,8 @@ class Phases:
             oracle = self.plan.sensing.oracle(task)
             trace = rollout(optimizer, oracle, task.start(start_key), task.box, readings * oracle.cost, run_key)
             first = trace.steps.value[0]
-            fall = (trace.best.value - first) / (jnp.abs(first) + 1.0)
+            best = trace.best.value
+            fall = jnp.arcsinh(best) - jnp.arcsinh(first) if levels else (best - first) / (jnp.abs(first) + 1.0)
             return jnp.where(jnp.isfinite(fall), fall, 0.0)
 
         keys = jax.random.split(key, tasks)
@@ -276,9 +283,9 @@ def units_of(params: PyTree) -> PyTree:
 
 
 def unit_of(name: str, leaf: Array) -> float:
-    """1 for a gain, 1/sqrt(inputs) for a layer's weights, BIAS_UNIT for its biases."""
+    """1 for a gain, 1/sqrt(inputs) for a layer's weights, BIAS_UNIT for its biases; see `heads` for these."""
     if "layers" not in name:
-        return 1.0
+        return unit_of_head(name, leaf)
     return leaf.shape[-1] ** -0.5 if leaf.ndim == 2 else BIAS_UNIT
 
 
@@ -286,6 +293,8 @@ def _part(params: PaperPolicy, name: str, trained: Part) -> PyTree:
     """What an update of that name trains."""
     if name != JOINT:
         return getattr(params, name)
+    if trained is Part.HEADS:
+        return heads_of(params)
     return _gains(params) if trained is Part.GAINS else params
 
 
@@ -294,6 +303,8 @@ def _with_part(params: PaperPolicy, name: str, part: PyTree, trained: Part) -> P
         return eqx.tree_at(lambda p: getattr(p, name), params, part, is_leaf=lambda leaf: leaf is None)
     if trained is Part.ALL:
         return part
+    if trained is Part.HEADS:
+        return with_heads(params, part)
     planner, *controller = part
     params = eqx.tree_at(lambda p: p.planner.gains, params, planner)
     return eqx.tree_at(lambda p: p.controller.gains, params, *controller) if controller else params
