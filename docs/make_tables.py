@@ -238,7 +238,6 @@ def main() -> None:
     fill(ROOT / "docs" / "speed.md", *speed(), MADE)
     fill(ROOT / "docs" / "what_tactics_earn.md", ablation())
     fill(ROOT / "docs" / "noisy_gradients.md", noise())
-=======
     fill(ROOT / "docs" / "train_family.md", *not_learned())
 
 
