@@ -157,7 +157,12 @@ def command_lines() -> list[str]:
 @pytest.mark.parametrize("line", command_lines())
 def test_commands_of_the_pages_are_commands(line, monkeypatch):
     parsed: list[Any] = []
-    monkeypatch.setattr(shapeopt.cli, "_run", lambda command: parsed.append(command) or 0)
+
+    def noted(command: Any) -> int:
+        parsed.append(command)
+        return 0
+
+    monkeypatch.setattr(shapeopt.cli, "_run", noted)
     assert shapeopt.cli.main(shlex.split(line)[1:]) == 0 and len(parsed) == 1
 
 
