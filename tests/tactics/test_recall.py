@@ -82,9 +82,9 @@ def test_tactics_that_are_late_wait_while_the_memory_is_believed():
     recall = Recall(((2.0,) * d,), (0.1,) * d)
     soon = run_on_host(wells, np.full(d, 3.0), 100, policy=Policy((recall, *TACTICS), FamilyOrder()))
     waits = run_on_host(wells, np.full(d, 3.0), 100, policy=Policy((recall, *TACTICS), FamilyOrder(late=late)))
-    limited = run_on_host(wells, np.full(d, 3.0), 100, policy=Policy((recall, *TACTICS), FamilyOrder(0, late, 15.0)))
+    limited = run_on_host(wells, np.full(d, 3.0), 100, policy=Policy((recall, *TACTICS), FamilyOrder(0, late, 60.0)))
     first = lambda run: (*run.tactics, "separable sum").index("separable sum")  # noqa: E731
-    assert first(soon) < 15 <= first(limited) < 100 and first(soon) < first(waits)
+    assert first(soon) < 60 <= first(limited) < 100 and first(soon) < first(waits)
 
 
 def test_places_that_lead_lower_are_asked_for_again():
