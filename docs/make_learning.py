@@ -89,8 +89,8 @@ LIMITS = """## Why gradients teach little, and what `tuned` does instead
   learned at least as much, and nothing of it was lost when the networks were set to zero afterwards. The paper has no
   such gains; with them, its networks are not needed for what is learned there.
 - **It is bought with precision, and it is for these starts.** Long steps find the lowest basin and do not settle in it:
-  on Lévy in two dimensions fewer runs hit the target, though their mean gap is a small part of what it was, and on S6 far
-  more trajectories hit than the paper's, and none comes within 1e-8. With optima and starts anywhere in the box
+  on Lévy in two dimensions fewer runs hit the target, though their mean gap is a small part of what it was, and on S6
+  far more trajectories hit than the paper's, and none comes within 1e-8. With optima and starts anywhere in the box
   Lévy in 20 and 100 dimensions is worse than untrained; see the tables.
 - **Rastrigin is not learned.** Validation does not change in the third digit in 2, 20 and 100 dimensions. A guess: the
   slope towards better basins is a thirtieth of that of the ripples, and some fifty readings do not average it out.
