@@ -30,7 +30,7 @@ from ..dynamics.dense import Room
 from ..dynamics.least_squares import SMALLEST, Squares, damped_way
 from ..dynamics.move import Move, Stepped
 from .base import AbstractTactic, Step, eps_of, goes_on
-from .refine import Descent, Refine, RefineMemory, mixed_misfit
+from .refine import LEAST_MISFIT, Descent, Refine, RefineMemory, mixed_misfit
 
 INF = float("inf")
 
@@ -93,7 +93,7 @@ class GaussNewton(AbstractTactic):
             age=0,
             start=f,
             origin=q,
-            mismatch=0.0,
+            mismatch=LEAST_MISFIT,
             predicted=INF,
             same=0,
         )
