@@ -6,8 +6,7 @@ whole force at each step, and ends superlinearly. So where an interpolation was 
 values of `after` forces, the descent goes on here, from the best point so far, by the rules of `refine`.
 
     first force   the best point is read again, with its force
-    descent       one force a trial, as in refine.py, whose causes end the stage
-
+    descent       one force a trial, as in refine.py, whose causes end the stage; or
 
     clock         that force is beyond all proportion to the interpolated one: values are noisy, interpolation goes on
 
