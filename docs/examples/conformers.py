@@ -31,7 +31,7 @@ def energy(x):  # kcal/mol, and its gradient
 
 # %%
 descent = minimize(energy, start, jac=True, method="L-BFGS-B", options={"maxfun": 1500, "maxiter": 1500})
-result = shapeopt.minimize(energy, start, jac=True, budget=1500)
+result = shapeopt.minimize(energy, start, jac=True, budget=3000)
 print(
     f"one descent {descent.fun:.3f} kcal/mol after {descent.nfev} energies; search {result.fun:.3f} after {result.nfev}"
 )

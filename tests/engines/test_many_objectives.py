@@ -8,6 +8,8 @@ from optimizer_runs import run_on_device, run_on_host
 CALLS = 100
 NEIGHBOURS = 12  # runs whose starts differ from x0 by one ulp in each coordinate
 MARGIN = 0.9  # of the calls after which neighbours part: the device rounds differently at every step, not at the first
+FEWEST = (12, 5)  # calls of the same decisions, and of the same values, that a comparison must have: a convex quadratic
+# in 4 dimensions is at its minimum after some 15, and round-off decides from there on
 
 
 def together(one, other, tolerance):
@@ -32,7 +34,7 @@ def test_host_and_device_decide_alike_and_read_the_same_values(function, d):
     fun, x0 = in_numpy(function), np.random.default_rng(len(function.__name__)).uniform(-5.0, 5.0, d)
     host = run_on_host(fun, x0, CALLS)
     wanted, reached = expected(host, fun, x0), together(host, run_on_device(fun, x0, CALLS), 1e-6)
-    assert wanted[0] >= 20 and wanted[1] >= 5, "too sensitive to say anything"
+    assert np.all(wanted >= FEWEST), "too sensitive to say anything"
     assert np.all(reached >= wanted)
 
 
