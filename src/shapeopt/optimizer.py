@@ -148,6 +148,7 @@ class Optimizer:
         self._interruptible = tuple(t.interruptible for t in self.tactics)
         self._basins = tuple(t.mode != Mode.ESCAPE for t in self.tactics)
         self._watchers = tuple(i for i, t in enumerate(self.tactics) if t.watches and t.blank(HOST, spec) is not None)
+        self._settling = tuple(t.mode == Mode.SETTLE for t in self.tactics)
         self._sweeps = tuple(t.sweeps for t in self.tactics)
         self._largest = float(np.finfo(spec.dtype).max) ** 0.5 / 64.0  # beyond it a square overflows
 
@@ -347,6 +348,10 @@ class Optimizer:
             if memories[i] is not None and len(tactic.phases) > 1:
                 phase = ops.pick(active == i, tactic.phase(ops, memories[i]), phase)
         return phase
+
+    def settles(self, ops: Any, state: State) -> Any:
+        """Whether the run settles where values are noisy, so that its last place is its result, not the lowest one."""
+        return (state.board.value_noise > 0) & _of(ops, state.active, self._settling)
 
     # ----------------------------------------------------------------------------------------------- stages
 

@@ -16,6 +16,7 @@ from optimizer_runs import (
     wells,
 )
 
+from shapeopt import minimize
 from shapeopt.optimizer import TACTICS, Policy
 from shapeopt.tactics import Settle
 
@@ -72,6 +73,58 @@ def test_noise_that_is_given_is_measured_at_the_start_and_none_is_believed():
     assert told.states[-1].board.noise_std == 0.0, "the forces are exact after all"
     trusting = run_on_host(Noisy(rastrigin, 5.0), x0, 300, noise=0.0)
     assert not {"fit forces", "settle", "noise check"} & set(trusting.tactics)
+
+
+def minibatches(d=80, rows=400, seed=0):
+    """A linear regression read by sixteen rows at a time, and its loss over all rows."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(rows, d)) * np.geomspace(1.0, 0.1, d)
+    b = A @ (3.0 * rng.normal(size=d)) + 0.3 * rng.normal(size=rows)
+    of = lambda x, i: (float(np.mean((A[i] @ x - b[i]) ** 2)), 2.0 * A[i].T @ (A[i] @ x - b[i]) / len(i))  # noqa: E731
+    return lambda x: of(x, rng.integers(rows, size=16)), lambda x: of(x, np.arange(rows))[0]
+
+
+def adam_with_cosine(fun, x, calls, rate):
+    m, v = 0.0, 0.0
+    for t in range(1, calls + 1):
+        g = fun(x)[1]
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+        length = 0.5 * rate * (1.0 + np.cos(np.pi * t / calls))
+        x = x - length * (m / (1.0 - 0.9**t)) / (np.sqrt(v / (1.0 - 0.999**t)) + 1e-12)
+    return x
+
+
+def test_on_minibatches_settling_ends_as_low_as_adam_with_its_best_rate():
+    reached = []
+    for seed in range(3):
+        fun, loss = minibatches(seed=seed)
+        ends = [loss(adam_with_cosine(fun, np.zeros(80), 600, rate)) for rate in (0.01, 0.03, 0.1, 0.3, 1.0)]
+        result = minimize(fun, np.zeros(80), jac=True, budget=600, seed=seed)
+        assert result.events[-1].tactic == "settle" and result.trace.calls[-1] == 600
+        reached.append(np.log(loss(result.x) / min(ends)))
+        assert abs(result.mean - loss(result.x)) < 4.0 * result.standard_error + 0.5 * loss(result.x)
+    assert np.mean(reached) < np.log(1.5)
+
+
+@pytest.mark.parametrize("far", [3.0, 300.0])
+def test_the_step_of_settling_grows_to_the_distance_of_the_bottom(far):
+    at = far * np.random.default_rng(1).choice([-1.0, 1.0], 80)
+    fun = lambda x: (0.5 * float((x - at) @ (x - at)), x - at)  # noqa: E731
+    free = {"lower": -np.inf, "upper": np.inf}
+    made = run_on_host(Noisy(fun, far), np.zeros(80), 400, policy=SETTLING, noise=1.0, keep=True, **free)
+    place = 1 + [tactic.name for tactic in SETTLING.tactics].index("settle")
+    steps = [state.memories[place].step for state in made.states if state.active == place]
+    assert min(steps) == Settle().first_step
+    assert 0.1 * far < max(steps) < 3.0 * far
+
+
+def test_units_of_f_change_nothing_where_it_settles():
+    x0 = np.random.default_rng(0).uniform(-5.0, 5.0, 8)
+    runs = [
+        run_on_host(lambda x, a=a: tuple(a * part for part in Noisy(bowl, 20.0)(x)), x0, 150, policy=SETTLING)
+        for a in (1.0, 1024.0)
+    ]
+    np.testing.assert_array_equal(runs[0].x, runs[1].x)
 
 
 def test_a_stage_of_settling_returns_to_the_base_and_ends_by_its_clock():

@@ -6,8 +6,8 @@ import numpy as np
 
 SAME_VALUE = 1e-5  # relative difference of two values that single precision and an order of sums explain
 WARNING = (
-    "{0} got two values at one point: the loss looks like a stream of minibatches. It is made for small "
-    "deterministic losses; use the whole data in every call, say noise=... for noisy gradients, or take Adam."
+    "{0} got two values at one point: the loss looks like a stream of minibatches. It descends once, then, and looks "
+    "for no other minima. Use the whole data in every call if you can; noise=1.0 says that a stream is meant."
 )
 
 

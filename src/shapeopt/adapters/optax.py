@@ -23,7 +23,7 @@ class ShapeOptaxState(NamedTuple):
 
     Args:
         calls: made so far.
-        best_params: the parameters with the lowest value.
+        best_params: the parameters with the lowest value; on a stream of minibatches, the last ones.
         best_value: that value.
         two_values: whether the loss had another value there later.
         shape: SHAPE's own state.
@@ -49,11 +49,12 @@ def shape(
 ) -> optax.GradientTransformationExtraArgs:
     """A transformation whose update needs the value and the parameters at which it was read.
 
-    For small deterministic losses, with the whole data in every call; a stream of minibatches is a job for Adam. Where
-    the loss has another value at the best point than before, a `MinibatchWarning` says so, once.
+    For small deterministic losses, with the whole data in every call, where it also looks for other minima. On a stream
+    of minibatches it descends once, without a rate to tune, and as low as Adam with a tuned one. Where the loss has
+    another value at the best point than before, and `noise` is not given, a `MinibatchWarning` says so, once.
 
-    Every update is one call. The one that spends the budget, and all after it, lead to the best parameters seen. In a
-    chain it comes last; a transformation that changes its updates moves the place of the next reading.
+    Every update is one call. The one that spends the budget, and all after it, lead to `best_params`. In a chain it
+    comes last; a transformation that changes its updates moves the place of the next reading.
 
     Args:
         budget: the number of updates.
@@ -97,7 +98,7 @@ def shape(
         here = _with_units(_moved_to(state.shape, x, optimizer), x, g, state.calls == 0)
         two_values = state.two_values if noise else _warned(state, f, x)
         after = optimizer.tell(here, Reading(f, g, jnp.ones((), jnp.int32)))
-        better = jnp.isfinite(f) & (f < state.best_value)
+        better = jnp.isfinite(f) & ((f < state.best_value) | optimizer.settles(state.shape))
         best_value = jnp.where(better, f, state.best_value)
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), params, state.best_params)
         calls = state.calls + 1

@@ -57,6 +57,11 @@ class SteppedRun:
         info = self._state.info
         return self._optimizer.names[int(info.tactic)] if int(info.cause) else None
 
+    @property
+    def settles(self) -> bool:
+        """Whether values are noisy and the run settles, so that its last place is its result."""
+        return bool(self._optimizer.settles(HOST, self._state))
+
     def tell(self, value: float, gradient: np.ndarray) -> None:
         """Take in a reading at `x`; moves `x`."""
         gradient = np.asarray(gradient, self._problem.x0.dtype).reshape(-1)

@@ -20,12 +20,12 @@ class Shape(torch.optim.Optimizer):
     """SHAPE over a module's parameters; one call of the closure a step.
 
     For small deterministic losses: a fit, a physics-informed network, a calibration, with the whole data in every
-    call. A stream of minibatches is a job for Adam; where the loss has two values at one point a `MinibatchWarning`
-    says so, once.
+    call. On a stream of minibatches it descends once, without a rate to tune; where the loss has two values at one
+    point, and `noise` is not given, a `MinibatchWarning` says so, once.
 
-    The step that spends the budget leaves the best parameters seen in place; `load_best` does so at any time before. A
-    closure that raises costs its call, and the next step asks it at the same place. Between steps the parameters must
-    be left as they are.
+    The step that spends the budget leaves the best parameters seen (on a stream, the last ones) in place; `load_best`
+    does so at any time before. A closure that raises costs its call, and the next step asks it at the same place.
+    Between steps the parameters must be left as they are.
 
     Args:
         params: tensors, or parameter groups, as PyTorch's optimizers take them.
@@ -140,7 +140,7 @@ class Shape(torch.optim.Optimizer):
         assert self._run is not None
         if not self._noise:  # else two values at one point are what the user told of
             self._same.look(self._x, value)
-        if np.isfinite(value) and value < self.best:
+        if np.isfinite(value) and (value < self.best or self._run.settles):
             self.best, self._best_x = value, self._x
         self._run.tell(value, gradient)
         self._place(self._run.x)

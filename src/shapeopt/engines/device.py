@@ -66,6 +66,11 @@ class DeviceShape(AbstractOptimizer):
         spec = Spec(d, values_only=self.values_only)
         return not any(tactic.uneven and tactic.blank(HOST, spec) is not None for tactic in self.policy.tactics)
 
+    def settles(self, state: DeviceState) -> Any:
+        """As the optimizer has it."""
+        inner = state.inner.inner if isinstance(state.inner, ValueState) else state.inner
+        return self._optimizer(inner.q).settles(DEVICE, inner)
+
     def info(self, state: DeviceState) -> Info:
         inner = state.inner.inner if isinstance(state.inner, ValueState) else state.inner
         return inner.info
