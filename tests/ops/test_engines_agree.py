@@ -54,6 +54,13 @@ def test_loops_count_their_rounds(ops):
     assert float(ops.repeat(4, lambda i, x: x + ops.real(i), ops.real(0.0))) == 6.0
 
 
+@ENGINES
+@pytest.mark.parametrize("flags", [(3,), (0, 2, 30), (), (1, 31, 39)])
+def test_entry_is_that_of_the_table(ops, flags):
+    table = tuple(i in flags for i in range(40 if 39 in flags else 31))
+    assert [bool(ops.entry(table, ops.whole(i))) for i in range(len(table))] == list(table)
+
+
 def test_rounds_of_a_batch_are_those_of_each_lane():
     def run(start, step):
         body = lambda x: DEVICE.pick(x < 10.0, x + step, x)  # noqa: E731

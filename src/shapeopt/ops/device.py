@@ -44,6 +44,15 @@ class Device:
         return _select(flags, a, b)
 
     @staticmethod
+    def entry(table: tuple[bool, ...], i: Any) -> Any:
+        bits = sum(1 << k for k, flag in enumerate(table) if flag)
+        if bits.bit_count() < 2:
+            return i == bits.bit_length() - 1  # of the only one; -1 where there is none
+        if len(table) > 31:
+            return jnp.asarray(table)[i]
+        return (jnp.int32(bits) >> i) & 1 == 1
+
+    @staticmethod
     def no(flag: Any) -> Any:
         return jnp.logical_not(flag)
 

@@ -4,6 +4,7 @@
     pick(flag, a, b)               a or b, whole structures; both are computed before the call
     where(flags, a, b)             the same by entry of arrays
     last(flags, codes)             the code of the last flag that holds, a whole number; 0 where none does
+    entry(table, i)                the i-th of some truth values that are known beforehand
     cond(flag, f, g)               f() or g(); only one of them is called here, both by a batch: for cheap branches
     lazy(make)                     a function whose answer is make(): made where it is asked for, or once by a batch
     when(flag, change, old)        change(old) or old; a batch calls it where a lane needs it: for rare, long branches
@@ -58,6 +59,10 @@ class Host:
         return [code for flag, code in zip(flags, codes, strict=True) if flag][-1]
 
     where = staticmethod(np.where)
+
+    @staticmethod
+    def entry(table: tuple[bool, ...], i: int) -> bool:
+        return table[i]
 
     @staticmethod
     def no(flag: Any) -> bool:
