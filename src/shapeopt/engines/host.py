@@ -3,6 +3,7 @@
 import contextvars
 import math
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -396,19 +397,19 @@ class HostRun:
         if not count:
             return
         rows, self._rows = self._rows[:count], self._rows[count:]
-        values, bests, calls, tactics, phases, causes, cuts, *ledger = zip(*rows, strict=True)
-        kinds = np.array(tactics)
+        table = np.fromiter(chain.from_iterable(rows), float, count * len(rows[0])).reshape(count, -1).T.copy()
+        (values, bests), (calls, tactics, phases, causes, cuts), ledger = table[:2], table[2:7].astype(int), table[7:]
         columns = {
-            "value": np.array(values, float),
-            "best": np.array(bests, float),
-            "calls": np.array(calls),
-            "tactic": kinds,
-            "phase": np.array(phases),
-            "mode": self._modes[kinds],
-            "cause": np.array(causes),
+            "value": values,
+            "best": bests,
+            "calls": calls,
+            "tactic": tactics,
+            "phase": phases,
+            "mode": self._modes[tactics],
+            "cause": causes,
         }
-        columns |= {} if self.port_allowance is None else {"cut": np.array(cuts)}
-        columns |= dict(zip(LEDGER_TERMS, np.array(ledger, float), strict=True))
+        columns |= {} if self.port_allowance is None else {"cut": cuts > 0}
+        columns |= dict(zip(LEDGER_TERMS, ledger, strict=True))
         if self.keeps_points:
             places, self._places = self._places[:count], self._places[count:]
             columns["next_x"] = np.array(places)

@@ -14,7 +14,6 @@ from .checks import host_gradient, host_scalar, split_pair
 from .finite_differences import FiniteDifferences
 from .journal import ANSWER, FAILURE, OPAQUE, REFUSAL, TRACEABLE, Journal, Kept
 
-
 ONE_CALL = np.int32(1)  # of most readings, made once
 
 
