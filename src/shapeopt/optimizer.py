@@ -232,7 +232,7 @@ class Optimizer:
         memories, urgent = self._watched(ops, state.memories, board, plant)
         age = state.age + 1
         memories, cause = self._observed(ops, state.active, board, memories, plant)
-        may = _of(ops, state.active, self._interruptible)
+        may = ops.entry(self._interruptible, state.active)
         clock = may & (cause == 0) & (ops.real(age, self.spec.dtype) >= state.horizon)
         cause = ops.pick(clock, CLOCK, cause)
         cause = ops.whole(ops.pick(may & (cause == 0) & urgent, PREEMPTED, cause))
@@ -358,7 +358,7 @@ class Optimizer:
     def _noisy_base(self, ops: Any, state: State, plant: Plant) -> Board:
         """The board after a reading: with noise any better point of a basin stage is the base."""
         board = state.board
-        lower = board.noisy & (plant.f < board.base_f) & _of(ops, state.active, self._basins)
+        lower = board.noisy & (plant.f < board.base_f) & ops.entry(self._basins, state.active)
         noisy = lambda: is_noisy(ops, board.noise_std, plant.f, plant.g)  # noqa: E731
         return ops.cond(
             lower,
@@ -403,9 +403,9 @@ class Optimizer:
         self, ops: Any, board: Board, evidence: Evidence, active: Any, cause: Any, plant: Plant, spent: Any
     ) -> Board:
         """The board after a stage; one rule a field. A basin that was only interrupted is not scored yet."""
-        paused = (cause == CLOCK) & _of(ops, active, self._interruptible)
+        paused = (cause == CLOCK) & ops.entry(self._interruptible, active)
         scored = evidence.basin & ops.no(paused)
-        swept = _of(ops, board.last, self._sweeps)
+        swept = ops.entry(self._sweeps, board.last)
         board = ops.when(scored, lambda old: score_basin(ops, self.spec, old, evidence, cause, swept), board)
         rebase = evidence.rebase & (evidence.f <= board.base_f) & (evidence.f < INF)
         started = (active == 0) & plant.finite
@@ -455,16 +455,5 @@ def _merged(ops: Any, active: Any, numbered: list[int], values: tuple[Any, ...])
         groups.setdefault((type(value), same), (value, []))[1].append(i)
     (found, _), *others = sorted(groups.values(), key=lambda group: -len(group[1]))
     for value, tactics in others:
-        found = ops.pick(_of(ops, active, tuple(i in tactics for i in range(max(tactics) + 1))), value, found)
+        found = ops.pick(ops.entry(tuple(i in tactics for i in range(max(numbered) + 1)), active), value, found)
     return found
-
-
-def _of(ops: Any, active: Any, table: tuple[bool, ...]) -> Any:
-    """The active tactic's entry of a table of truth values."""
-    if not ops.traced:
-        return table[active]
-    flag = ops.flag(False)
-    for i, entry in enumerate(table):
-        if entry:
-            flag = flag | (active == i)
-    return flag

@@ -190,7 +190,7 @@ def test_a_user_s_own_tactic_joins_the_policy_on_both_engines():
 
 
 WITH_PAIRS = pytest.param(
-    12, marks=pytest.mark.xfail(reason="missed with the pair model: some 3,050 equations", strict=True)
+    12, marks=pytest.mark.xfail(reason="missed with the pair model: some 3,040 equations", strict=True)
 )
 
 

@@ -54,6 +54,25 @@ def test_loops_count_their_rounds(ops):
     assert float(ops.repeat(4, lambda i, x: x + ops.real(i), ops.real(0.0))) == 6.0
 
 
+@ENGINES
+def test_outer_products_are_added_and_leave_what_they_are_added_to(ops):
+    rng = np.random.default_rng(0)
+    A, (a, b) = rng.normal(size=(3, 3)), rng.normal(size=(2, 3))
+    given = [ops.xp.asarray(x) for x in (A, a, b)]
+    one, both = ops.plus_outer(*given), ops.plus_outers(*given)
+    np.testing.assert_allclose(one, A + np.outer(a, b), rtol=1e-14)
+    np.testing.assert_allclose(both, A + np.outer(a, b) + np.outer(b, a), rtol=1e-14)
+    for x, before in zip(given, (A, a, b), strict=True):
+        np.testing.assert_array_equal(x, before)
+
+
+@ENGINES
+@pytest.mark.parametrize("flags", [(3,), (0, 2, 30), (), (1, 31, 39)])
+def test_entry_is_that_of_the_table(ops, flags):
+    table = tuple(i in flags for i in range(40 if 39 in flags else 31))
+    assert [bool(ops.entry(table, ops.whole(i))) for i in range(len(table))] == list(table)
+
+
 def test_rounds_of_a_batch_are_those_of_each_lane():
     def run(start, step):
         body = lambda x: DEVICE.pick(x < 10.0, x + step, x)  # noqa: E731

@@ -3,6 +3,7 @@
 import contextvars
 import math
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,9 @@ from ..values_only import ValueReadings, ValueState
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of readings are not kept, so that memory stays O(d)
 
 
-Row = tuple[float, float, int, Info]  # what is kept of a reading: its value, the best one, calls so far, its stage
+# What is kept of a reading: its value, the best one, calls so far, its tactic, phase and cause, whether its input was
+# cut, and the terms of its line. One plain tuple of numbers, which Python's collector need not look at again.
+Row = tuple[Any, ...]
 
 
 class Quiet:
@@ -201,11 +204,16 @@ class HostRun:
         info = self._quietly(self._step, i, value, reading)
         board = (self._states[i].inner if self.values_only else self._states[i]).board
         noisy = board.noise_std > 0 or board.value_noise > 0
-        self.keep(Advance(x, value, info, self._next[i], reading.gradient, noisy), calls)
+        self._keep(calls, x, value, info, self._next[i], reading.gradient, noisy)
 
     def keep(self, made: Advance, calls: int) -> None:
         """Record the reading of the next particle of the round, after which `calls` calls are spent in all."""
-        i, (x, value, info, next_x, gradient, noisy) = self._told, made
+        self._keep(calls, *made)
+
+    def _keep(
+        self, calls: int, x: np.ndarray, value: float, info: Info, next_x: np.ndarray, gradient: Any, noisy: bool
+    ) -> None:
+        i, (tactic, phase, cause, ledger, cut) = self._told, info
         self._noisy[i] = noisy
         if -math.inf < value < self.best:
             self.best, self.best_x = value, x.copy()
@@ -213,11 +221,11 @@ class HostRun:
             self.calls = calls
         if not self.values_only:
             self.gradients += 1
-        self._rows.append((value, self.best, self.calls, info))
+        self._rows.append((value, self.best, self.calls, tactic, phase, cause, cut, *ledger))
         self._last = info
-        if info.cause:
+        if cause:
             self._ended = True
-        if info.cause or value < self._lowest[i]:
+        if cause or value < self._lowest[i]:
             self._count(i, value, info)
         if self.keeps_points:
             self._places.append(next_x)
@@ -283,11 +291,11 @@ class HostRun:
             tactic, phase, cause = codes[i]
             info = Info(tactic, phase, cause, tuple(ledgers[i]), False)
             self._count(i % self.particles, value, info)
-            self._rows.append((value, self.best, self.calls, info))
+            self._rows.append((value, self.best, self.calls, tactic, phase, cause, False, *info.ledger))
         self.gradients += len(values)
         if self.keeps_points:
             self._places += list(places)
-        self._last, self._ended = self._rows[-1][-1], True
+        self._last, self._ended = info, True
         self._points = places[-self.particles :].copy()
         self._next = list(self._points)
         self._join(batch.ends)
@@ -389,20 +397,19 @@ class HostRun:
         if not count:
             return
         rows, self._rows = self._rows[:count], self._rows[count:]
-        values, bests, calls, infos = zip(*rows, strict=True)
-        tactics, phases, causes, ledgers, cuts = zip(*infos, strict=True)
-        kinds = np.array(tactics)
+        table = np.fromiter(chain.from_iterable(rows), float, count * len(rows[0])).reshape(count, -1).T.copy()
+        (values, bests), (calls, tactics, phases, causes, cuts), ledger = table[:2], table[2:7].astype(int), table[7:]
         columns = {
-            "value": np.array(values, float),
-            "best": np.array(bests, float),
-            "calls": np.array(calls),
-            "tactic": kinds,
-            "phase": np.array(phases),
-            "mode": self._modes[kinds],
-            "cause": np.array(causes),
+            "value": values,
+            "best": bests,
+            "calls": calls,
+            "tactic": tactics,
+            "phase": phases,
+            "mode": self._modes[tactics],
+            "cause": causes,
         }
-        columns |= {} if self.port_allowance is None else {"cut": np.array(cuts)}
-        columns |= dict(zip(LEDGER_TERMS, np.array(ledgers, float).T, strict=True))
+        columns |= {} if self.port_allowance is None else {"cut": cuts > 0}
+        columns |= dict(zip(LEDGER_TERMS, ledger, strict=True))
         if self.keeps_points:
             places, self._places = self._places[:count], self._places[count:]
             columns["next_x"] = np.array(places)

@@ -44,6 +44,15 @@ class Device:
         return _select(flags, a, b)
 
     @staticmethod
+    def entry(table: tuple[bool, ...], i: Any) -> Any:
+        bits = sum(1 << k for k, flag in enumerate(table) if flag)
+        if bits.bit_count() < 2:
+            return i == bits.bit_length() - 1  # of the only one; -1 where there is none
+        if len(table) > 31:
+            return jnp.asarray(table)[i]
+        return (jnp.int32(bits) >> i) & 1 == 1
+
+    @staticmethod
     def no(flag: Any) -> Any:
         return jnp.logical_not(flag)
 
@@ -139,6 +148,15 @@ class Device:
     @staticmethod
     def outer(a: Any, b: Any) -> Any:
         return a[:, None] * b
+
+    @staticmethod
+    def plus_outer(A: Any, a: Any, b: Any) -> Any:
+        return A + Device.outer(a, b)
+
+    @staticmethod
+    def plus_outers(A: Any, a: Any, b: Any) -> Any:
+        one = Device.outer(a, b)
+        return A + (one + one.T)
 
     @staticmethod
     def largest(v: Any) -> Any:

@@ -4,6 +4,7 @@
     pick(flag, a, b)               a or b, whole structures; both are computed before the call
     where(flags, a, b)             the same by entry of arrays
     last(flags, codes)             the code of the last flag that holds, a whole number; 0 where none does
+    entry(table, i)                the i-th of some truth values that are known beforehand
     cond(flag, f, g)               f() or g(); only one of them is called here, both by a batch: for cheap branches
     lazy(make)                     a function whose answer is make(): made where it is asked for, or once by a batch
     when(flag, change, old)        change(old) or old; a batch calls it where a lane needs it: for rare, long branches
@@ -17,6 +18,8 @@
     put_column(rows, i, column)    the same with a column
     dot(a, b), norm(v), over(a, b) products, lengths and quotients as scalars; a quotient by 0 is infinite
     outer(a, b)                    the matrix a b^T
+    plus_outer(A, a, b), plus_outers(A, a, b)
+                                   A + a b^T, and A + (a b^T + b a^T)
     largest(v), smallest(v)        the largest and the smallest entry of a vector, as scalars
     any(flags)                     whether an entry holds
     powers(v, n)                   v, v^2, ... v^n, a row each; v is not negative
@@ -58,6 +61,10 @@ class Host:
         return [code for flag, code in zip(flags, codes, strict=True) if flag][-1]
 
     where = staticmethod(np.where)
+
+    @staticmethod
+    def entry(table: tuple[bool, ...], i: int) -> bool:
+        return table[i]
 
     @staticmethod
     def no(flag: Any) -> bool:
@@ -141,6 +148,20 @@ class Host:
     @staticmethod
     def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return a[:, None].dot(b[None])  # half the time of a product that is broadcast
+
+    @staticmethod
+    def plus_outer(A: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        more = a[:, None].dot(b[None])
+        more += A
+        return more
+
+    @staticmethod
+    def plus_outers(A: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        one = a[:, None].dot(b[None])
+        both = one.T.copy()  # half the time of adding what is transposed
+        both += one
+        both += A
+        return both
 
     @staticmethod
     def largest(v: np.ndarray) -> float:

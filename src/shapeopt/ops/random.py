@@ -38,7 +38,8 @@ def _lanes(n: int) -> tuple[np.ndarray, np.ndarray]:
 def uniform(ops: Any, key: Any, counter: Any, n: int, dtype: Any = np.float64) -> Any:
     """n numbers in (0, 1); float64 has 32 random bits, float32 has 23, so neither ever is 0 or 1."""
     if ops.traced:
-        return _to_unit(_words(key, ops.xp.asarray(counter).astype(np.uint32).reshape(1), n), dtype)
+        xp = np if isinstance(counter, int) else ops.xp  # what is known beforehand is not traced
+        return _to_unit(_words(key, xp.asarray(counter).astype(np.uint32).reshape(1), n), dtype)
     block = max(1, BLOCK // n)
     number, row = divmod(int(counter), block)
     return _rows(int(key[0]), int(key[1]), number, block, n, np.dtype(dtype))[row]

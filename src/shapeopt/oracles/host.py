@@ -14,6 +14,8 @@ from .checks import host_gradient, host_scalar, split_pair
 from .finite_differences import FiniteDifferences
 from .journal import ANSWER, FAILURE, OPAQUE, REFUSAL, TRACEABLE, Journal, Kept
 
+ONE_CALL = np.int32(1)  # of most readings, made once
+
 
 class BudgetExhausted(RuntimeError):
     """A reading was refused, before its first call, because it does not fit into the limit."""
@@ -199,7 +201,8 @@ class HostOracle:
         self._known = None
         value, gradient = self._read_at(x, known)
         self.readings += 1
-        return Reading(self._number(value), gradient, np.int32(self.calls - start))
+        spent = self.calls - start
+        return Reading(self._number(value), gradient, ONE_CALL if spent == 1 else np.int32(spent))
 
     def answer(self, x: np.ndarray) -> Kept:
         """What `fun` and `jac` say at x, neither counted nor kept; several threads may ask at the same time."""

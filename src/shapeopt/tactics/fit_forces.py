@@ -120,16 +120,15 @@ class FitForces(AbstractTactic):
         )
 
     def watch(self, ops: Any, memory: FitForcesMemory, board: Board, plant: Plant) -> tuple[FitForcesMemory, Any]:
+        if not ops.traced and plant.finite:
+            return self._written(ops, memory, plant), False
         return ops.when(plant.finite, lambda old: self._written(ops, old, plant), memory), ops.flag(False)
 
     def _written(self, ops: Any, memory: FitForcesMemory, plant: Plant) -> FitForcesMemory:
         row = ops.remainder(memory.read, memory.values.shape[0])
-        return memory._replace(
-            points=ops.put(memory.points, row, plant.q),
-            forces=ops.put(memory.forces, row, plant.g),
-            values=ops.put(memory.values, row, plant.f),
-            read=memory.read + 1,
-        )
+        points, forces, values, read, *rest = memory
+        points, forces = ops.put(points, row, plant.q), ops.put(forces, row, plant.g)
+        return FitForcesMemory(points, forces, ops.put(values, row, plant.f), read + 1, *rest)
 
     def offer(self, ops: Any, memory: FitForcesMemory, board: Board) -> Offer:
         if not ops.traced and not board.noisy:

@@ -61,29 +61,35 @@ class Descent(NamedTuple):
 
 
 class RefineMemory(NamedTuple):
-    """The basin being descended, the best one left before its end, and the trial that is under way."""
+    """The basin being descended, the trial that is under way, and the best basin left before its end.
+
+    What every reading writes comes first, then what every trial does: whole rows are quicker than `_replace`.
+    """
 
     now: Descent
-    best: Descent
-    unfinished: Any  # whether the best one still predicts a decrease that could be seen
-    due: Any  # basins left, of the run, after which it is resumed
-    length: Any  # of the trial's step from the incumbent
-    bent: Any  # its curvature s.B s, where BFGS made it
-    predicted: Any  # decrease that the trial predicts
-    metric: Any  # inverse Hessian by the steps that changed the force plainly; None for limited memory
-    largest: Any  # square of the largest force in this basin
-    replaced: Any  # whether the trial is made by the model's scale alone, which then takes its place
     accepted: Any  # was the last trial accepted
     rejections: Any  # trials rejected since one was
     fell: Any  # decrease of the last accepted trial
     gained: Any  # decrease of the last steps: the largest one, forgotten by and by
+    metric: Any  # inverse Hessian by the steps that changed the force plainly; None for limited memory
+    largest: Any  # square of the largest force in this basin
     age: Any  # readings in this basin
+    mismatch: Any  # how far changes of f are from the work of the force: 0 for a smooth f without noise
+    same: Any  # accepted trials in a row that looked like the base's own basin
+    length: Any  # of the trial's step from the incumbent
+    bent: Any  # its curvature s.B s, where BFGS made it
+    predicted: Any  # decrease that the trial predicts
+    replaced: Any  # whether the trial is made by the model's scale alone, which then takes its place
+    best: Descent
+    unfinished: Any  # whether the best one still predicts a decrease that could be seen
+    due: Any  # basins left, of the run, after which it is resumed
     start: Any  # value where the basin was entered
     origin: Any  # that place
     suspected: Any  # whether noise was looked for in this basin
-    mismatch: Any  # how far changes of f are from the work of the force: 0 for a smooth f without noise
-    same: Any  # accepted trials in a row that looked like the base's own basin
     prospect: Prospect
+
+
+OF_READING, OF_TRIAL = 10, 14  # fields of a `RefineMemory` up to which a reading writes, and then a trial
 
 
 @dataclass(frozen=True)
@@ -265,13 +271,8 @@ class Refine(AbstractTactic):
 
     def observe(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> tuple[RefineMemory, Any]:
         """A trial that was not finite (f is infinite then) is rejected, and the next one goes a tenth of the way."""
-        now, inverse, gamma, metric, dtype = (
-            memory.now,
-            memory.now.inverse,
-            memory.now.gamma,
-            memory.metric,
-            plant.q.dtype,
-        )
+        now, metric, dtype = memory.now, memory.metric, plant.q.dtype
+        inverse, gamma = now.inverse, now.gamma
         steep, end = ops.dot(now.g, now.g), ops.dot(plant.g, plant.g)
         if ops.traced or end < self.flat**2 * steep:
             plant, end = self._unless_flat(ops, now, plant, steep, end)
@@ -312,23 +313,17 @@ class Refine(AbstractTactic):
         error = ops.min(abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0), 1.0)
         radius = ops.pick(plant.finite, radius, 0.1 * memory.length)
         forgetting = ops.pick(board.spread > 0, self.forgetting, self.forgetting_first)
-        q, f, g, rejections, fell, gain, same = ops.cond(
+        like = self._like_base(ops, memory.same, board, plant) if ops.traced or accepted else memory.same
+        q, f, g, rejections, fell, gain, same = ops.pick(
             accepted,
-            lambda: (plant.q, plant.f, plant.g, 0, fall, fall, self._like_base(ops, memory.same, board, plant)),
-            lambda: (now.q, now.f, now.g, memory.rejections + 1, memory.fell, 0.0, memory.same),
+            (plant.q, plant.f, plant.g, 0, fall, fall, like),
+            (now.q, now.f, now.g, memory.rejections + 1, memory.fell, 0.0, memory.same),
         )
-        return memory._replace(
-            now=Descent(q, f, g, inverse, gamma, radius),
-            accepted=ops.flag(accepted),
-            rejections=rejections,
-            fell=fell,
-            gained=ops.max(forgetting * memory.gained, gain),
-            metric=metric,
-            largest=largest,
-            age=memory.age + 1,
-            mismatch=ops.pick(plant.finite, mixed_misfit(memory.mismatch, error), memory.mismatch),
-            same=same,
-        ), goes_on(ops)
+        now, gained = Descent(q, f, g, inverse, gamma, radius), ops.max(forgetting * memory.gained, gain)
+        mismatch = ops.pick(plant.finite, mixed_misfit(memory.mismatch, error), memory.mismatch)
+        parts: tuple[Any, ...] = memory
+        first = now, accepted, rejections, fell, gained, metric, largest, memory.age + 1, mismatch, same
+        return RefineMemory(*first, *parts[OF_READING:]), goes_on(ops)
 
     def _unless_flat(self, ops: Any, now: Descent, plant: Plant, steep: Any, end: Any) -> tuple[Plant, Any]:
         """The reading, and the square of its force; as one that was not finite where the force all but vanishes after a
@@ -371,17 +366,20 @@ class Refine(AbstractTactic):
     ) -> tuple[RefineMemory, Stepped, Any]:
         now, slack = memory.now, 64.0 * REACH * eps_of(plant.q.dtype)  # a placement is exact to round-off only
         room = Room.around(ops, now.q, now.g, board.lower, board.upper, slack)
-        down = ops.lazy(lambda: self._steepest(ops, now, room))
+        start = now
+        down = ops.lazy(lambda: self._steepest(ops, start, room))
         way, by_H = self._way(ops, now, room, down)
         predicted = self._predicted(ops, way)
         unseen = resolution(eps_of(now.q.dtype), now.f)
-        seen = ops.flag(predicted > unseen)  # else a fresh model, since this one predicts no decrease that could be
+        seen = predicted > unseen  # else a fresh model, since this one predicts no decrease that could be
         if ops.traced or not seen:
             way, predicted, now = ops.pick(seen, (way, predicted, now), self._fresh(ops, now, down()))
         bent = ops.pick(seen & by_H, way.bent, 0.0)
-        memory = memory._replace(now=now, length=way.length, bent=bent, predicted=predicted, replaced=ops.no(seen))
+        parts: tuple[Any, ...] = memory
+        trial = way.length, bent, predicted, ops.no(seen)
+        memory = RefineMemory(now, *parts[1:OF_READING], *trial, *parts[OF_TRIAL:])
         placed, inside = ops.no(memory.accepted), room.contains(ops, way.length)
-        made = step(Move(now.q + way.s, placed, way=way.s, slope=way.slope, inside=inside))
+        made = step(Move(now.q + way.s, placed, None, None, None, None, way.s, way.slope, inside))
         cause = self._verdict(ops, memory, board, unseen)
         if ops.traced or cause == CLOCK:
             memory = memory._replace(suspected=ops.flag(memory.suspected | (cause == CLOCK)))
@@ -395,20 +393,21 @@ class Refine(AbstractTactic):
         """The model's step, and whether BFGS made it."""
         if isinstance(now.inverse, Limited):
             return self._limited_way(ops, now, room, down), ops.flag(False)
-        model, by_H = now.inverse, ops.flag(True)
-
-        def way() -> Way:
-            way = dense_way(ops, model.H, now.g, room, now.radius)
-            return ops.cond(way.slope < 0, lambda: way, down)
-
-        way = ops.lazy(way)
+        model = now.inverse
         preferred = model.prefers_K(self.well, self.clearly)
         if not ops.traced and not preferred:
-            return way(), by_H
+            return self._way_by_H(ops, now, room, down), True
+        way = ops.lazy(lambda: self._way_by_H(ops, now, room, down))
         s, share, length = shortened(ops, -ops.times(model.K, now.g), now.radius)
         slope = ops.dot(now.g, s)
         usable = preferred & (slope < 0) & room.admits(ops, s, length)
         return ops.cond(usable, lambda: Way(s, -share * slope, slope, length), way), ops.no(usable)
+
+    def _way_by_H(self, ops: Any, now: Descent, room: Room, down: Callable[[], Way]) -> Way:
+        way = dense_way(ops, now.inverse.H, now.g, room, now.radius)
+        if not ops.traced and way.slope < 0:
+            return way
+        return ops.cond(way.slope < 0, lambda: way, down)
 
     def _limited_way(self, ops: Any, now: Descent, room: Room, down: Callable[[], Way]) -> Way:
         """The same by limited memory: coordinates that would leave the box stop on its side."""

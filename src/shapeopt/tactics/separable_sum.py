@@ -59,7 +59,7 @@ class SeparableSumMemory(NamedTuple):
     predicted: Any  # decrease that the lowest places predict
     wavy: Any  # whether a force pointed away from the base: there is more than one minimum
     paid: Any  # whether the last sweep was worth it
-    readings: Any  # of the run, for the lengths of what follows
+    begins: Any  # whether the next proposal begins a sweep
     eps: Any
 
 
@@ -93,9 +93,9 @@ class SeparableSum(AbstractTactic):
         d, dtype = spec.dimension, spec.dtype
         zeros, zero = (lambda: ops.xp.zeros(d, dtype)), ops.real(0.0, dtype)
         sweep = Sweep.blank(ops, d, dtype)
-        eps = ops.real(spec.eps, dtype)
+        eps, no = ops.real(spec.eps, dtype), ops.flag(False)
         return SeparableSumMemory(
-            ops.whole(TEST), zeros(), zeros(), zeros(), zero, sweep, zero, ops.flag(False), ops.flag(True), zero, eps
+            ops.whole(TEST), zeros(), zeros(), zeros(), zero, sweep, zero, no, ops.flag(True), no, eps
         )
 
     def offer(self, ops: Any, memory: SeparableSumMemory, board: Board) -> Offer:
@@ -134,13 +134,14 @@ class SeparableSum(AbstractTactic):
         lower, upper = searched(ops, board)
         target = moved_half(ops, board.base, board.base_g, u[2:], z, lower, upper, self.test_step, self.test_spread)
         known = board.structure == SUM
-        opened = memory._replace(phase=ops.whole(TEST), target=target, readings=board.readings, paid=ops.flag(True))
-        return ops.cond(known, lambda: self._sweeping(ops, opened, board), lambda: opened)
+        phase = ops.pick(known, ops.whole(SWEEP), ops.whole(TEST))
+        return memory._replace(phase=phase, target=target, paid=ops.flag(True), begins=ops.flag(known))
 
-    def _sweeping(self, ops: Any, memory: SeparableSumMemory, board: Board) -> SeparableSumMemory:
-        length = self.length(ops, memory.readings)
+    def _begun(self, ops: Any, memory: SeparableSumMemory, board: Board) -> SeparableSumMemory:
+        """A sweep from the base."""
+        length = self.length(ops, board.readings)
         sweep = Sweep.begin(ops, board.base, board.base_g, *searched(ops, board), length)
-        return memory._replace(phase=ops.whole(SWEEP), sweep=sweep)
+        return memory._replace(sweep=sweep, begins=ops.flag(False))
 
     def observe(
         self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant
@@ -164,16 +165,16 @@ class SeparableSum(AbstractTactic):
         told = ops.pick(again, 1.0, 2.0)
         coupling = coupling_of(ops, place, force, plant, board.noise_std, told)
         coupling = ops.pick(again, ops.max(coupling, memory.coupling), coupling)
-        memory = memory._replace(
+        enough = again | (board.readings < self.retested_run)
+        return memory._replace(
             coupling=coupling,
             wavy=ops.flag(memory.wavy | points_away(ops, place, plant)),
             tried=ops.pick(again, memory.tried, plant.q),
             tried_g=ops.pick(again, memory.tried_g, plant.g),
-            phase=ops.whole(RETEST),
+            phase=ops.pick(enough, ops.whole(SWEEP), ops.whole(RETEST)),
             target=self._retest_place(ops, board, plant.q),
+            begins=ops.flag(enough),
         )
-        enough = again | (memory.readings < self.retested_run)
-        return ops.cond(enough, lambda: self._sweeping(ops, memory, board), lambda: memory)
 
     def _retest_place(self, ops: Any, board: Board, tried: Any) -> Any:
         """What the first test moved stays as it is there; the others go far."""
@@ -194,6 +195,7 @@ class SeparableSum(AbstractTactic):
     def propose(
         self, ops: Any, memory: SeparableSumMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[SeparableSumMemory, Stepped, Any]:
+        memory = ops.when(memory.begins, lambda m: self._begun(ops, m, board), memory)
         target = ops.cond(
             memory.phase == SWEEP, lambda: sweep_target(ops, memory.sweep, split=False)[0], lambda: memory.target
         )

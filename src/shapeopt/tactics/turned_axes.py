@@ -61,6 +61,7 @@ class TurnedAxesMemory(NamedTuple):
     signs: Any  # which end a turned coordinate is swept to first
     coupling: Any
     sweep: Sweep
+    begins: Any  # whether the next proposal begins a sweep
     sweeps: Any
     idle: Any  # sweeps in a row that did not pay
     predicted: Any
@@ -95,9 +96,9 @@ class TurnedAxes(AbstractTactic):
         zeros, zero = (lambda: ops.xp.zeros(d, dtype)), ops.real(0.0, dtype)
         whole, matrix = ops.whole(0), ops.xp.zeros((d, d), dtype)
         sweep, eps = Sweep.blank(ops, d, dtype), ops.real(spec.eps, dtype)
-        places = (zeros(), zeros(), zeros(), zeros())
+        places, no = (zeros(), zeros(), zeros(), zeros()), ops.flag(False)
         return TurnedAxesMemory(
-            whole, whole, *places, matrix, zeros(), zeros(), zeros(), zero, sweep, whole, whole, zero, eps
+            whole, whole, *places, matrix, zeros(), zeros(), zeros(), zero, sweep, no, whole, whole, zero, eps
         )
 
     def offer(self, ops: Any, memory: TurnedAxesMemory, board: Board) -> Offer:
@@ -123,7 +124,7 @@ class TurnedAxes(AbstractTactic):
     ) -> TurnedAxesMemory:
         return ops.cond(
             board.structure == TURNED_SUM,
-            lambda: self._sweeping(ops, memory._replace(signs=_signs(ops, draws().uniform)), board),
+            lambda: self._sweeping(ops, memory._replace(signs=_signs(ops, draws().uniform))),
             lambda: self._surveying(ops, memory, board, plant, draws()),
         )
 
@@ -143,10 +144,14 @@ class TurnedAxes(AbstractTactic):
             point=plant.q + self.inward * (middle - plant.q),
             aside=aside + self.inward * (middle - aside),
             move=move,
+            begins=ops.flag(False),
             signs=_signs(ops, u),
         )
 
-    def _sweeping(self, ops: Any, memory: TurnedAxesMemory, board: Board) -> TurnedAxesMemory:
+    def _sweeping(self, ops: Any, memory: TurnedAxesMemory) -> TurnedAxesMemory:
+        return memory._replace(phase=ops.whole(SWEEP), begins=ops.flag(True))
+
+    def _begun(self, ops: Any, memory: TurnedAxesMemory, board: Board) -> TurnedAxesMemory:
         """A sweep from the base; each coordinate goes up or down first as it is drawn."""
         xp, A = ops.xp, memory.matrix
         lower, upper = searched(ops, board)
@@ -158,7 +163,7 @@ class TurnedAxes(AbstractTactic):
         centre = ops.pick(narrow, base, middle)
         length = self.sums.length(ops, board.readings)
         sweep = Sweep.begin(ops, base, base_g, centre - reach, centre + reach, length)
-        return memory._replace(phase=ops.whole(SWEEP), sweep=sweep, sweeps=memory.sweeps + 1)
+        return memory._replace(begins=ops.flag(False), sweep=sweep, sweeps=memory.sweeps + 1)
 
     def observe(self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant) -> tuple[TurnedAxesMemory, Any]:
         phase = memory.phase
@@ -226,7 +231,7 @@ class TurnedAxes(AbstractTactic):
         turned = plant._replace(q=A @ plant.q, g=A @ plant.g)
         told = 2.0
         coupling = coupling_of(ops, A @ memory.point, A @ memory.force, turned, board.noise_std, told)
-        return self._sweeping(ops, memory._replace(coupling=coupling), board)
+        return self._sweeping(ops, memory._replace(coupling=coupling))
 
     def _swept(self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant) -> TurnedAxesMemory:
         A = memory.matrix
@@ -246,6 +251,7 @@ class TurnedAxes(AbstractTactic):
     def propose(
         self, ops: Any, memory: TurnedAxesMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[TurnedAxesMemory, Stepped, Any]:
+        memory = ops.when(memory.begins, lambda m: self._begun(ops, m, board), memory)
         target = ops.cond(
             memory.phase == SURVEY,
             lambda: self._survey_target(ops, memory),
