@@ -351,7 +351,7 @@ class Optimizer:
 
     def settles(self, ops: Any, state: State) -> Any:
         """Whether the run settles where values are noisy, so that its last place is its result, not the lowest one."""
-        return (state.board.value_noise > 0) & _of(ops, state.active, self._settling)
+        return (state.board.value_noise > 0) & ops.entry(self._settling, state.active)
 
     # ----------------------------------------------------------------------------------------------- stages
 
