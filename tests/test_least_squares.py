@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.sparse
 
 import shapeopt
 from shapeopt.bench.suites.nist import NIST
@@ -61,8 +62,54 @@ def test_every_evaluation_is_counted_and_none_passes_the_budget(jac, unit, budge
     fun, slopes = (decay.both if jac is True else decay), (decay.jacobian if jac == "callable" else jac)
     result = shapeopt.least_squares(fun, [1.0, 1.0], slopes, budget=budget)
     whole = budget // unit
-    assert result.nfev == decay.calls == max(whole * unit, 1 if jac is None else 0)
+    assert result.nfev == decay.calls == max(whole * unit, 1)  # the value at x0 where no reading fits
+    assert result.cost < np.inf and result.success
     assert result.njev == whole
+
+
+@pytest.mark.parametrize("jac", ["2-point", None])
+def test_residuals_in_single_precision_get_steps_that_rise_above_their_round_off(jac):
+    decay = Decay()
+    result = shapeopt.least_squares(lambda b: decay(b).astype(np.float32), [1.0, 1.0], jac, budget=90)
+    np.testing.assert_allclose(result.x, TRUTH, rtol=1e-4)
+
+
+def test_a_sparse_jacobian_is_taken():
+    decay = Decay()
+    slopes = lambda b: scipy.sparse.csr_array(decay.jacobian(b))  # noqa: E731
+    result = shapeopt.least_squares(decay, [1.0, 1.0], slopes, budget=40)
+    np.testing.assert_allclose(result.x, TRUTH, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("residuals", "message"),
+    [
+        (lambda b: None, "`residuals` must return a vector of real numbers; got None"),
+        (lambda b: b + 1j, "`residuals` must return a vector of real numbers; got array"),
+        (lambda b: (b, np.eye(2)), "got a pair, .*: residuals that come with their Jacobian need `jac=True`"),
+    ],
+)
+def test_an_answer_that_is_no_vector_is_named(residuals, message):
+    with pytest.raises(ValueError, match=message):
+        shapeopt.least_squares(residuals, [1.0, 1.0], budget=9)
+
+
+@pytest.mark.parametrize(
+    ("limit", "status"), [({"target": 1e-6}, 4), ({"tol": 1e-8}, 5), ({"confidence": 0.5}, 6)], ids=str
+)
+def test_a_fit_ends_early_by_its_cost(limit, status):
+    decay = Decay()
+    result = shapeopt.least_squares(decay, [1.0, 1.0], decay.jacobian, (0, 5), budget=400, **limit)
+    assert result.status == status and result.nfev == decay.calls < 400 and result.cost <= 1e-6
+
+
+def test_a_wrong_jacobian_is_said_and_a_right_one_is_not_accused():
+    residuals, jacobian = sines(1)
+    start, bounds = [1.0, 2.0, -0.5, 6.0], (-12.0, 12.0)
+    right = shapeopt.least_squares(residuals, start, jacobian, bounds, budget=120)
+    wrong = shapeopt.least_squares(residuals, start, lambda x: -jacobian(x), bounds, budget=120)
+    assert right.gradient_fit.agrees and "agree" not in right.message
+    assert not wrong.gradient_fit.agrees and "does not agree" in wrong.message
 
 
 def test_jax_residuals_are_differentiated_and_a_reading_is_one_call():

@@ -330,3 +330,27 @@ def test_points_keep_single_precision_to_the_end_of_a_run(jac):
 
     result = shapeopt.minimize(fun, np.ones(4, np.float32), bounds=(-5, 5), budget=60, jac=jac)
     assert set(seen) == {np.dtype(np.float32)} == {result.x.dtype, result.trace.x.dtype}
+
+
+@pytest.mark.parametrize("scheme", ["2-point", "3-point"])
+def test_a_budget_below_one_reading_by_differences_still_brings_the_value_at_x0(scheme):
+    calls = []
+    result = shapeopt.minimize(lambda x: calls.append(1) or float(x @ x), [1.0, 2.0], jac=scheme, budget=2)
+    assert result.nfev == len(calls) == 1 and result.fun == 5.0 and result.success
+
+
+def test_rows_and_columns_are_gradients():
+    for shape in ((1, 2), (2, 1)):
+        result = shapeopt.minimize(lambda x, s=shape: (x @ x, (2 * x).reshape(s)), [1.0, 2.0], jac=True, budget=20)
+        assert result.fun < 1e-12
+
+
+def test_a_gradient_with_other_names_than_x0_is_refused():
+    with pytest.raises(ValueError, match="`jac` must return a gradient built as `x0`"):
+        shapeopt.minimize(lambda t: (float(t["a"]) ** 2, {"b": 2 * t["a"]}), {"a": 1.0}, jac=True, budget=9)
+
+
+def test_bounds_that_stand_for_none_do_not_hinder_the_search():
+    fun = lambda x: float((x[0] - 1) ** 2 + 10 * (x[1] - x[0] ** 2) ** 2)  # noqa: E731
+    for far in (1e20, 1e300):
+        assert shapeopt.minimize(fun, [-1.2, 1.0], bounds=(-far, far), budget=200).fun < 1e-6

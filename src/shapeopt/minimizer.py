@@ -13,9 +13,10 @@ import numpy as np
 
 from .core import Reading, Status
 from .core.fingerprint import describe, digest, environment
-from .core.problem import read_problem, require_callable, seeded
+from .core.problem import read_problem, require_callable, require_path, seeded
 from .core.result import Result
-from .core.stopping import Stopping, Watch
+from .core.stopping import Stopping
+from .engines.ends import Callback, Ends
 from .engines.host import HostRun, whole
 from .family import FamilyPolicy
 from .objective import host_oracle, vectorised_rows
@@ -26,8 +27,6 @@ from .oracles.journal import OPAQUE
 from .policies import find_policy
 from .workers.processes import Processes
 from .workers.timed import TimedFunction
-
-Callback = Callable[[Result], Any]
 
 DEVICE_STARTS = 64  # from which on the starts of an objective that computes with JAX are compiled into one program
 
@@ -137,6 +136,8 @@ def minimize(
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
     require_callable("callback", callback)
+    require_path("journal", journal)
+    require_path("report", report)
     folder = None if report is None else _report_folder(report)
     problem = read_problem(x0, bounds, seeded(seed))
     limits = Stopping(target, tol, confidence)
@@ -295,6 +296,8 @@ def _step(
     if host.alone:
         run.start(values_only=True)
     ends = Ends(run, callback, limits, run.x.size if host.alone or host.cost > 1 else 0)
+    if not host.calls and not host.fits(run.x):  # differences of which not one fits: the value at x0 is read
+        _attempt(lambda: host.first_reading(run.x), host, on_error)
     while host.fits(run.x):
         if rows and len(run.round) == run.particles:
             fetch_round(rows, host, run.round)
@@ -445,30 +448,3 @@ class _Elsewhere:
     def __call__(self, x: np.ndarray) -> Any:
         kept = self.executor.submit(self.ask, x).result()
         return kept.value if kept.gradient is None else (kept.value, kept.gradient)
-
-
-class Ends:
-    """What may end a run before its budget is spent, looked at after each reading."""
-
-    def __init__(self, run: HostRun, callback: Callback | None, limits: Stopping, probed: int) -> None:
-        self._run, self._callback = run, callback
-        self._watch = Watch(limits, probed) if limits else None
-
-    def look(self) -> Status | None:
-        """Why the run ends now; None: it goes on."""
-        run, watch = self._run, self._watch
-        if self._callback is None and watch is None:
-            return None
-        events = run.new_events()
-        if self._callback is not None and _stops(self._callback, run, events):
-            return Status.STOPPED_BY_CALLBACK
-        return None if watch is None else watch.look(run.best, run.calls, events, run.confidence)
-
-
-def _stops(callback: Callback, run: HostRun, events: list[Result]) -> bool:
-    progress = run.progress()
-    progress.events = events
-    try:
-        return callback(progress) is True
-    except StopIteration:
-        return True

@@ -24,12 +24,13 @@ def vectorised_rows(fun: Any, jac: Any, layout: Layout, call_timeout: float | No
 
 def host_oracle(fun: Any, jac: Any, problem: Problem, budget: int, call_timeout: float | None) -> HostOracle:
     layout = problem.layout
-    scheme = FiniteDifferences(jac, problem.lower, problem.upper) if jac in SCHEMES else None
-    if isinstance(jac, str) and scheme is None:
-        raise ValueError(f"`jac` must be None, True, a callable or one of {', '.join(SCHEMES)}; got {jac!r}.")
+    named: Any = jac if isinstance(jac, str) and jac in SCHEMES else None
+    scheme = None if named is None else FiniteDifferences(named, problem.lower, problem.upper)
+    if jac is not None and jac is not True and not callable(jac) and scheme is None:
+        raise ValueError(f"`jac` must be None, True, a callable, '2-point', '3-point' or 'cs'; got {jac!r}.")
     jac = None if scheme is not None else jac
-    if not callable(fun) or (jac is not None and jac is not True and not callable(jac)):
-        return HostOracle(fun, problem.x0, jac)  # raises with the argument's name
+    if not callable(fun):
+        raise ValueError(f"`fun` must be callable; got {fun!r}.")
     if not layout.flat:
         flat: Any = Flat(fun, layout) if jac is None else FlatPair(fun, None if jac is True else jac, layout)
         fun, jac = flat, None if jac is None else True

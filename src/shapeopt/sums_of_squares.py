@@ -9,14 +9,14 @@ import numpy as np
 
 from .core import Reading, Status
 from .core.fingerprint import describe, digest, environment
-from .core.problem import Problem, read_problem, require_callable, seeded
+from .core.problem import Problem, read_problem, require_callable, require_path, seeded
 from .core.result import Result
+from .core.stopping import Stopping
+from .engines.ends import Callback, Ends
 from .engines.host import HostRun
 from .optimizer import Policy
 from .oracles import Journal, JournalError, ResidualOracle, find_loss, refers_to_jax, weighed
 from .policies import find_fit_policy
-
-Callback = Callable[[Result], Any]
 
 
 def least_squares(
@@ -33,6 +33,9 @@ def least_squares(
     kwargs: Mapping[str, Any] | None = None,
     policy: str | Policy = "universal",
     num_starts: int = 1,
+    target: float | None = None,
+    tol: float | None = None,
+    confidence: float | None = None,
     seed: int = 0,
     callback: Callback | None = None,
     journal: str | os.PathLike[str] | None = None,
@@ -62,6 +65,7 @@ def least_squares(
         args, kwargs: passed on to `residuals` and `jac`.
         policy, num_starts, seed, callback, journal, on_error: as `minimize` has them; a callback sees the cost as `fun`
             and as `cost`.
+        target, tol, confidence: end the run early, as `minimize` has them, by the cost.
 
     Returns:
         SciPy's fields (x, cost, fun: the residuals at x, jac, grad, optimality: the largest gradient of a coordinate
@@ -80,6 +84,8 @@ def least_squares(
     if on_error not in ("raise", "skip"):
         raise ValueError(f"`on_error` must be 'raise' or 'skip'; got {on_error!r}.")
     require_callable("callback", callback)
+    require_path("journal", journal)
+    limits = Stopping(target, tol, confidence)
     if not (isinstance(f_scale, int | float | np.number) and f_scale > 0):
         raise ValueError(f"`f_scale` must be a positive number; got {f_scale!r}.")
     problem = read_problem(x0, _sides(bounds), seeded(seed))
@@ -87,12 +93,13 @@ def least_squares(
         raise ValueError("`x0` must be a flat array or a number.")
     found, units = find_fit_policy(policy), _units(x_scale, problem)
     run = HostRun(found, problem, budget, int(seed), num_starts, residuals=True, units=units)
+    run.judges_gradients = jac is True or callable(jac)
     fun, slopes = (_bound(one, args, kwargs) for one in (residuals, jac))
     ends = {"lower": problem.lower, "upper": problem.upper}
     host = ResidualOracle(
         fun, problem.x0, slopes, **ends, rho=find_loss(loss), f_scale=float(f_scale), limit=run.budget
     )
-    settings = _Settings(callback, on_error)
+    settings = _Settings(_costed(callback), limits, on_error)
     with ExitStack() as opened:
         if journal is not None:
             given = {
@@ -100,6 +107,7 @@ def least_squares(
                 "f_scale": f_scale,
                 "on_error": on_error,
             }
+            given |= {name: float(limit) for name, limit in vars(limits).items() if limit is not None}
             given |= {"x_scale": "jac" if units is None else digest(units), "arguments": _told(args, kwargs)}
             host.journal = opened.enter_context(_journal(journal, residuals, jac, found, run, given))
         try:
@@ -114,6 +122,7 @@ def least_squares(
 
 class _Settings(NamedTuple):
     callback: Callback | None
+    limits: Stopping
     on_error: str
 
 
@@ -180,12 +189,14 @@ def _journal(
 def _drive(residuals: Any, run: HostRun, host: ResidualOracle, settings: _Settings) -> Status:
     """Learn how the Jacobian is to be had, then read until the budget is spent."""
     _attempt(lambda: host.begin(run.x, refers_to_jax(residuals), lambda: _traced(host)), host, settings)
+    ends = Ends(run, settings.callback, settings.limits, run.x.size if host.cost > 1 else 0)
     while host.fits(run.x):
         reading = _attempt(lambda: host.read(run.x), host, settings)
         run.tell(_nothing(run) if reading is None else reading, host.calls)
-        if settings.callback is not None and _stops(settings.callback, run):
-            return Status.STOPPED_BY_CALLBACK
-    run.saw(run.best_x, np.inf, host.calls)
+        if (status := ends.look()) is not None:
+            return status
+    alone = host.look(run.x) if host.readings == 0 else np.inf  # the budget is smaller than a reading
+    run.saw(run.x, alone, host.calls)
     return Status.BUDGET_SPENT
 
 
@@ -213,13 +224,11 @@ def _nothing(run: HostRun) -> Reading:
     return Reading(np.nan, np.full_like(run.x, np.nan), np.int32(1))
 
 
-def _stops(callback: Callback, run: HostRun) -> bool:
-    progress = run.progress()
-    progress.cost, progress.events = progress.fun, run.new_events()
-    try:
-        return callback(progress) is True
-    except StopIteration:
-        return True
+def _costed(callback: Callback | None) -> Callback | None:
+    """The callback, which sees the value as `cost`, too."""
+    if callback is None:
+        return None
+    return lambda progress: callback(Result(progress, cost=progress.fun))
 
 
 def _result(run: HostRun, host: ResidualOracle, status: Status) -> Result:
@@ -233,8 +242,10 @@ def _result(run: HostRun, host: ResidualOracle, status: Status) -> Result:
     result.optimality = np.nan
     if fit is not None:
         with np.errstate(all="ignore"):
-            _, r, J = weighed(*fit, host.rho, host.f_scale)
-            result.fun, result.jac, result.grad = fit[0], fit[1], r @ J
-        pressed = result.active_mask * result.grad < 0
-        result.optimality = float(np.abs(np.where(pressed, 0.0, result.grad)).max())
+            if fit[1] is not None:
+                _, r, J = weighed(fit[0], fit[1], host.rho, host.f_scale)
+                result.jac, result.grad = fit[1], r @ J
+                pressed = result.active_mask * result.grad < 0
+                result.optimality = float(np.abs(np.where(pressed, 0.0, result.grad)).max())
+        result.fun = fit[0]
     return result

@@ -105,3 +105,13 @@ def test_bounded_coordinates_keep_their_unit_and_a_gradient_that_is_not_finite_c
     box = Box.around(lower, upper, x0)
     assert box.scaled_by(x0, np.array([1e6, 1.0])).scale[0] == 2.0
     np.testing.assert_array_equal(box.scaled_by(x0, np.array([np.nan, 1e9])).scale, box.scale)
+
+
+def test_a_bound_that_is_written_for_infinity_sets_no_scale_and_is_kept_to():
+    x0 = np.array([3.0, -2.0])
+    box = Box.around(np.array([-1e20, -np.inf]), np.array([1e300, np.inf]), x0)
+    assert not box.closed.any() and (box.centre == x0).all() and (box.scale <= 3.0).all()
+    assert np.isinf(box.q_lower).all() and np.isinf(box.q_upper).all()
+    assert box.outward(np.array([-1e25, 0.0]))[0] == -1e20
+    wide = Box.around(np.array([1e18]), np.array([1e22]), np.array([3e20]))  # a density, in its own units
+    assert wide.closed.all() and np.allclose(wide.inward(wide.upper), REACH)

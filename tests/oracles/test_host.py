@@ -162,7 +162,12 @@ def test_an_objective_may_write_into_its_argument():
         (lambda x: 1 + 2j, None, r"`fun` must return a real scalar; got dtype complex128: \(1\+2j\)"),
         (lambda x: None, None, "`fun` must return a real scalar; got dtype object: None"),
         (lambda x: "low", None, "`fun` must return a real scalar; got .*'low'"),
-        (lambda x: [1, [2, 3]], None, r"`fun` must return a real scalar; got \[1, \[2, 3\]\]"),
+        (
+            lambda x: [1, [2, 3]],
+            None,
+            r"`fun` must return a real scalar; got a pair, \[1, .*needs `jac=True`",
+        ),
+        (lambda x: [1, 2, [3, 4]], None, r"`fun` must return a real scalar; got \[1, 2, \[3, 4\]\]"),
         (lambda x: 1.0, True, r"`fun` must return a pair \(value, gradient\); got 1.0"),
         (lambda x: (1.0, x[:2]), True, r"`jac` must return a gradient of shape \(3,\); got shape \(2,\)"),
         (sphere, lambda x: 1j * x, r"`jac` must return a real gradient of shape \(3,\); got dtype complex128"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from optimizer_runs import Noisy, bowl, rastrigin, run_on_host
 
+import shapeopt
 from shapeopt.core.board import Plant, Spec
 from shapeopt.ops import HOST
 from shapeopt.optimizer import TACTICS, Policy
@@ -81,6 +82,16 @@ def test_the_noise_of_values_is_measured_with_that_of_forces():
     exact = run_on_host(Noisy(bowl, 20.0), x0, 100, keep=True).states[-1].board
     assert 0.03 < noisy.value_noise < 12.0 and exact.value_noise == 0.0
     assert noisy.noise_std > 0 and exact.noise_std > 0
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_a_corner_of_the_bounds_where_trials_can_no_longer_move_ends_in_no_error(d):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        slope = rng.normal(size=d)
+        noisy = lambda x, a=slope, rng=rng: (float(a @ x), a + rng.normal(size=d))  # noqa: E731
+        result = shapeopt.minimize(noisy, np.zeros(d), bounds=(-1, 1), budget=60, jac=True, seed=seed)
+        assert result.nfev == 60 and result.fun < 0
 
 
 def test_the_base_is_resumed_once_as_the_run_ends_and_hopeless_basins_are_left():

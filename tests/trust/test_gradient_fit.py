@@ -80,3 +80,9 @@ def test_the_ratio_is_that_of_the_values_to_the_gradient():
     assert fit_gradients(points, values, gradients, 2).ratio == pytest.approx(1.0)
     assert fit_gradients(points[:4], values[:4], gradients[:4], 1) is None
     assert fit_gradients(points, np.full(40, np.nan), gradients, 1) is None
+
+
+def test_gradients_that_are_never_finite_are_said():
+    result = minimize(lambda x: (value(x), np.full(len(x), np.nan)))
+    assert not result.gradient_fit.agrees and result.gradient_fit.moves == 0
+    assert "No gradient was finite" in result.message

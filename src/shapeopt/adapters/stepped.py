@@ -99,7 +99,7 @@ class SteppedRun:
 
     def _fit_scales(self, gradient: np.ndarray) -> None:
         """Units of coordinates without bounds, by the first reading, as `minimize` sets them."""
-        if np.isfinite(self._problem.lower).all() and np.isfinite(self._problem.upper).all():
+        if self._box.closed.all():
             return
         x = self.x
         self._box = self._box.scaled_by(x.astype(float), gradient.astype(float))

@@ -304,7 +304,7 @@ class _Watch:
 
     def __call__(self, progress: Any) -> bool:
         self.seen = progress
-        self.display.show(progress.fun, progress.nfev, progress.mode)
+        self.display.show(progress.fun, progress.nfev, progress.get("tactic", progress.mode))
         return self.interrupt.asked
 
     def so_far(self, error: BaseException) -> Any:

@@ -2,6 +2,7 @@
 
 A bounded coordinate [lower, upper] becomes [-REACH, REACH], so that a policy sees one scale whatever the user's units.
 An unbounded coordinate is scaled around a centre and is never clipped there; a one-sided one is clipped on its side.
+A bound that is `FAR` from x0 is kept to, and sets no scale.
 """
 
 from typing import Any, NamedTuple
@@ -11,6 +12,8 @@ import numpy as np
 from .arrays import is_tracer, namespace
 
 REACH = 5.0  # half-width of the box in internal coordinates; the paper's domain is [-5, 5]^d
+
+FAR = 1e18  # units from x0 beyond which a bound tells no unit: 1e20 or 1e300 is often written for infinity
 
 BAND = 30.0  # sizes of coordinates that differ by less do not say that their units differ
 APART = 1e4  # sizes of the coordinates of a start that differ by this are of different units
@@ -44,10 +47,13 @@ class Box(NamedTuple):
         lower, upper = np.asarray(lower), np.asarray(upper)
         xp: Any = namespace(x0) if is_tracer(x0) else np
         origin = np.zeros_like(lower) if x0 is None else xp.asarray(x0, lower.dtype)
-        closed = np.isfinite(lower) & np.isfinite(upper)
         with np.errstate(invalid="ignore", over="ignore"):
+            unit = REACH * xp.maximum(1.0, xp.abs(origin))
+            closed = np.isfinite(lower) & np.isfinite(upper)
+            if x0 is not None:
+                closed = closed & (lower > -FAR * unit) & (upper < FAR * unit)
             centre = xp.where(closed, 0.5 * lower + 0.5 * upper, origin)
-            half = xp.where(closed, 0.5 * upper - 0.5 * lower, REACH * xp.maximum(1.0, xp.abs(origin)))
+            half = xp.where(closed, 0.5 * upper - 0.5 * lower, unit)
         return Box(*(side.astype(lower.dtype) for side in (lower, upper, centre, half / REACH)))
 
     def scaled_by(self, x0: np.ndarray, gradient: np.ndarray) -> "Box":
@@ -59,7 +65,7 @@ class Box(NamedTuple):
         Where the sizes of x0 differ by more than `APART`, they are the units.
         """
         xp: Any = namespace(x0, gradient, self.scale)
-        open_ = ~(xp.isfinite(self.lower) & xp.isfinite(self.upper))
+        open_ = ~self.closed
         size, slope = xp.abs(x0), xp.abs(gradient)
         largest = size.max()
         common = xp.where(largest > 0, xp.minimum(largest, 1.0), 1.0)
@@ -79,14 +85,22 @@ class Box(NamedTuple):
         return self._replace(scale=xp.where(sound, scale, self.scale))
 
     @property
+    def closed(self) -> Vector:
+        """Which coordinates have bounds on both sides, and thereby their unit."""
+        xp: Any = namespace(self.lower, self.centre, self.scale)
+        return xp.isfinite(self.q_lower) & xp.isfinite(self.q_upper)
+
+    @property
     def q_lower(self) -> Vector:
         """Lower bound in internal coordinates (-REACH, or -inf where unbounded; 0 where the box has no width)."""
-        return self.inward(self.lower)
+        q = self.inward(self.lower)
+        return namespace(q).where(q > -FAR, q, -np.inf).astype(q.dtype)
 
     @property
     def q_upper(self) -> Vector:
         """Upper bound in internal coordinates (REACH, or inf where unbounded; 0 where the box has no width)."""
-        return self.inward(self.upper)
+        q = self.inward(self.upper)
+        return namespace(q).where(q < FAR, q, np.inf).astype(q.dtype)
 
     def inward(self, x: Vector) -> Vector:
         """x to internal coordinates."""

@@ -23,8 +23,10 @@ ROUND_OFF = 1e4  # units in the last place of a value below which its change is 
 
 def fit_gradients(points: np.ndarray, values: np.ndarray, gradients: np.ndarray, particles: int) -> Result | None:
     """(ratio r, over how many moves, whether it agrees), of readings in rows, in rounds of all particles; None if too
-    few moves tell anything."""
+    few moves tell anything. Where no gradient was finite no move tells anything, and they don't agree."""
     n = particles
+    if len(values) >= FEWEST and np.isfinite(values).any() and not np.isfinite(gradients).all(axis=1).any():
+        return Result(ratio=np.nan, moves=0, agrees=False)
     moves = points[n:] - points[:-n]
     with np.errstate(all="ignore"):
         change = values[n:] - values[:-n]

@@ -1,7 +1,8 @@
 """A user's problem put into one form: a flat start, flat bounds, and the way back to the user's own structure."""
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +80,12 @@ def require_callable(name: str, value: Any) -> None:
         raise ValueError(f"`{name}` must be callable; got {value!r}.")
 
 
+def require_path(name: str, value: Any) -> None:
+    """Raise unless the optional argument of this name is None or a path."""
+    if value is not None and (not isinstance(value, str | os.PathLike) or not os.fspath(value)):
+        raise ValueError(f"`{name}` must be a path; got {value!r}.")
+
+
 def read_problem(x0: Any, bounds: Any, rng: np.random.Generator) -> Problem:
     """Check and flatten a start and bounds; without a start, one is drawn uniformly inside the bounds."""
     if x0 is None:
@@ -94,8 +101,11 @@ def read_problem(x0: Any, bounds: Any, rng: np.random.Generator) -> Problem:
     lower, upper = lower.astype(dtype), upper.astype(dtype)
     _check_sides(lower, upper)
     if start is None:
-        if not (np.isfinite(lower) & np.isfinite(upper)).all():
-            raise ValueError("`x0` is None, so `bounds` must be finite on both sides; got an infinite one.")
+        endless = ~(np.isfinite(lower) & np.isfinite(upper))
+        if endless.any():
+            i = int(np.argmax(endless))
+            said = f"coordinate {i} has [{lower[i]}, {upper[i]}]"
+            raise ValueError(f"`x0` is None, so `bounds` must be finite on both sides; {said}.")
         start = (lower + rng.uniform(size=lower.size).astype(dtype) * (upper - lower)).clip(lower, upper)
     outside = ~((start >= lower) & (start <= upper))
     if outside.any():
@@ -110,6 +120,10 @@ def _read_start(x0: Any) -> tuple[Layout, np.ndarray, np.dtype]:
     leaves = [np.asarray(leaf) for leaf in found]
     if not leaves or not sum(leaf.size for leaf in leaves):
         raise ValueError(f"`x0` must hold at least one number; got {x0!r}.")
+    if type(x0) in (list, tuple) and any(one is None for one in x0):
+        raise ValueError(f"`x0` must hold numbers; x0[{[one is None for one in x0].index(True)}] is None.")
+    if np.ma.is_masked(x0):
+        raise ValueError("`x0` must hold numbers; got an array with masked ones.")
     if any(not (np.issubdtype(leaf.dtype, np.floating) or np.issubdtype(leaf.dtype, np.integer)) for leaf in leaves):
         raise ValueError(f"`x0` must hold real numbers; got dtype {[str(leaf.dtype) for leaf in leaves]}.")
     small = all(leaf.dtype in (np.float32, np.float16) for leaf in leaves)
@@ -159,11 +173,13 @@ def _read_sides(bounds: Any) -> tuple[np.ndarray, np.ndarray]:
     if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
         lower, upper = np.asarray(bounds.lb, float), np.asarray(bounds.ub, float)
         return tuple(np.broadcast_arrays(lower, upper))  # type: ignore[return-value]
-    if not isinstance(bounds, Sequence | np.ndarray) or len(bounds) == 0:
+    if isinstance(bounds, Iterator):  # zip(lower, upper)
+        bounds = list(bounds)
+    if not isinstance(bounds, Sequence | np.ndarray) or isinstance(bounds, str) or len(bounds) == 0:
         raise ValueError(f"`bounds` must be (lower, upper), a sequence of pairs, or a SciPy Bounds; got {bounds!r}.")
     arrays = len(bounds) == 2 and all(hasattr(side, "shape") and np.ndim(side) == 1 for side in bounds)
     scalars = len(bounds) == 2 and all(np.ndim(side) == 0 for side in bounds)
-    if scalars or (arrays and not isinstance(bounds, np.ndarray)) or _unequal_pair(bounds):
+    if scalars or (arrays and not isinstance(bounds, np.ndarray)) or _unequal_pair(bounds) or _number_beside(bounds):
         sides = [np.asarray(_INF[i] if side is None else side, float) for i, side in enumerate(bounds)]
         try:
             return tuple(np.broadcast_arrays(*sides))  # type: ignore[return-value]
@@ -180,6 +196,7 @@ def _read_sides(bounds: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 _INF = (-np.inf, np.inf)
+_SIDES = (int, float, np.number, list, tuple, np.ndarray)
 
 
 def _unequal_pair(bounds: Any) -> bool:
@@ -187,15 +204,18 @@ def _unequal_pair(bounds: Any) -> bool:
     return len(bounds) == 2 and all(isinstance(side, Sequence) and len(side) != 2 for side in bounds)
 
 
+def _number_beside(bounds: Any) -> bool:
+    """A number for one side and an array for the other, as (0, [5, 9])."""
+    return len(bounds) == 2 and {np.ndim(side) for side in bounds if isinstance(side, _SIDES)} == {0, 1}
+
+
 def _check_sides(lower: np.ndarray, upper: np.ndarray) -> None:
     wrong = ~(lower <= upper)
     if wrong.any():
         i = int(np.argmax(wrong))
-        hint = (
-            " Two lists of two numbers are two pairs; the two sides are arrays, or a SciPy Bounds."
-            if wrong.size == 2
-            else ""
-        )
+        hint = " ([[a, b], [c, d]] is read as two pairs (lower, upper).)" if wrong.size == 2 else ""
         raise ValueError(f"`bounds` must have lower <= upper; coordinate {i} has [{lower[i]}, {upper[i]}].{hint}")
-    if (lower == np.inf).any() or (upper == -np.inf).any():
-        raise ValueError("`bounds` must leave room: a lower bound is +inf or an upper bound is -inf.")
+    empty = (lower == np.inf) | (upper == -np.inf)
+    if empty.any():
+        i = int(np.argmax(empty))
+        raise ValueError(f"`bounds` must leave room for x; coordinate {i} has [{lower[i]}, {upper[i]}].")

@@ -22,6 +22,7 @@ LEDGER_TERMS = (
     "delta_H",
 )
 NOISY = " Gradients are noisy: at one point, two of them differ (see `gradient_fit`)."
+NO_GRADIENT = " No gradient was finite (see `gradient_fit`)."
 MISFIT = " The gradient does not agree with the values: it is wrong, or drowned in noise (see `gradient_fit`)."
 
 
@@ -88,6 +89,8 @@ def _misfit(gradient_fit: Result | None, noise: float | None) -> str:
     """What a message says of gradients that are not those of the values."""
     if gradient_fit is None or gradient_fit.agrees:
         return ""
+    if not gradient_fit.moves:
+        return NO_GRADIENT
     return NOISY if noise else MISFIT
 
 

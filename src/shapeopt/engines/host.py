@@ -93,8 +93,7 @@ class HostRun:
         self.residuals = residuals
         self._given_units = units is not None  # of coordinates without bounds, which else the first reading tells
         if units is not None:
-            open_ = ~(np.isfinite(problem.lower) & np.isfinite(problem.upper))
-            self.box = self.box._replace(scale=np.where(open_, units, self.box.scale))
+            self.box = self.box._replace(scale=np.where(self.box.closed, self.box.scale, units))
         self.start(values_only)
 
     def start(self, values_only: bool) -> None:
@@ -246,7 +245,7 @@ class HostRun:
 
     def fit_scales(self, reading: Reading) -> None:
         """Set the scales of coordinates without bounds by the first reading, before anything was made of it."""
-        if self._given_units or (np.isfinite(self.problem.lower).all() and np.isfinite(self.problem.upper).all()):
+        if self._given_units or self.box.closed.all():
             return
         self.box = self.box.scaled_by(self._points[0].astype(float), np.asarray(reading.gradient, float))
         self._lower, self._upper = self.box.q_lower, self.box.q_upper
@@ -380,7 +379,8 @@ class HostRun:
         if self.values_only:
             known = max(float(board.value_noise) for board in boards)
         else:
-            unit = float(np.sqrt(np.mean(self.box.scale**2))) or 1.0  # 0: the box is one point
+            largest = float(self.box.scale.max()) or 1.0  # 0: the box is one point
+            unit = largest * float(np.sqrt(np.mean((self.box.scale / largest) ** 2))) or 1.0
             known = max(float(board.noise_std) for board in boards) / unit
         return known if known >= 0 else None
 
@@ -452,10 +452,9 @@ class HostRun:
 
 
 def noise_settings(policy: Policy, noise: float | None) -> tuple[Policy, float]:
-    """The policy, and the noise that it may take for known, where the user says that the force's noise has this
-    standard
-    deviation: none at all is known; any other is measured, since its units are the user's."""
-    if noise is not None and not (_is_number(noise) and noise >= 0):
+    """The policy, and the noise that it may take for known, where the user gave the standard deviation of the force's
+    noise: that there is none is taken as known; any other is measured, since its units are the user's."""
+    if noise is not None and not (_is_number(noise) and 0 <= noise < math.inf):
         raise ValueError(f"`noise` must be None or a standard deviation of at least 0; got {noise!r}.")
     return (policy.told_of_noise() if noise else policy), (0.0 if noise == 0 else UNKNOWN)
 

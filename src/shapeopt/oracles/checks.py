@@ -38,23 +38,25 @@ def real_gradient(gradient: Any, name: str, like: Any) -> Any:
     import jax.numpy as jnp
 
     array = _real_array(gradient, name, f"a real gradient of shape {like.shape}", jnp.asarray)
-    if array.shape != like.shape:
+    if array.squeeze().shape != like.squeeze().shape:
         raise ValueError(f"`{name}` must return a gradient of shape {like.shape}; got shape {array.shape}.")
-    return array.astype(like.dtype)
+    return array.reshape(like.shape).astype(like.dtype)
 
 
 def host_scalar(value: Any, name: str) -> float:
     """The answer of a host objective as a Python float; NaN and infinities pass."""
     if isinstance(value, float):  # np.float64 is one too
         return float(value)
-    if isinstance(value, tuple) and len(value) == 2:
+    if isinstance(value, tuple | list) and len(value) == 2:
         hint = "a function that returns (value, gradient) needs `jac=True` (in a shell, --jac)"
-        raise ValueError(f"`{name}` must return a real scalar; got a pair, {_short(value)}: {hint}.")
+        raise ValueError(f"`{name}` must return a real scalar; got a pair, {short(value)}: {hint}.")
     if isinstance(value, numbers.Real | Decimal):  # whole numbers of any size, fractions
         return _as_float(value)
+    if value is np.ma.masked:
+        return math.nan
     array = _real_array(value, name, "a real scalar", np.asarray)
     if array.size != 1:
-        raise ValueError(f"`{name}` must return a real scalar; got shape {array.shape}: {_short(value)}.")
+        raise ValueError(f"`{name}` must return a real scalar; got shape {array.shape}: {short(value)}.")
     return float(array.reshape(()))
 
 
@@ -70,16 +72,16 @@ def host_gradient(gradient: Any, name: str, like: np.ndarray) -> np.ndarray:
     if type(gradient) is np.ndarray and gradient.dtype == like.dtype and gradient.shape == like.shape:
         return gradient.copy()
     array = _real_array(gradient, name, f"a real gradient of shape {like.shape}", np.asarray)
-    if array.shape != like.shape:
+    if array.squeeze().shape != like.squeeze().shape:  # a row or a column of the right length is taken as it is meant
         raise ValueError(f"`{name}` must return a gradient of shape {like.shape}; got shape {array.shape}.")
     with np.errstate(over="ignore"):  # a value too large for the dtype becomes inf, which optimizers handle
-        return array.astype(like.dtype)
+        return array.astype(like.dtype).reshape(like.shape)
 
 
-def split_pair(answer: Any, name: str) -> tuple[Any, Any]:
+def split_pair(answer: Any, name: str, both: str = "(value, gradient)") -> tuple[Any, Any]:
     """(value, gradient) of a callable that promises both."""
     if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise ValueError(f"`{name}` must return a pair (value, gradient); got {_short(answer)}.")
+        raise ValueError(f"`{name}` must return a pair {both}; got {short(answer)}.")
     return answer[0], answer[1]
 
 
@@ -87,9 +89,9 @@ def _real_array(value: Any, name: str, wanted: str, as_array: Callable[[Any], An
     try:
         array = as_array(value)
     except (TypeError, ValueError) as error:  # ragged, or not made of numbers
-        raise ValueError(f"`{name}` must return {wanted}; got {_short(value)}.") from error
+        raise ValueError(f"`{name}` must return {wanted}; got {short(value)}.") from error
     if array.dtype.kind not in "fiub" and not _is_short_float(array.dtype):
-        raise ValueError(f"`{name}` must return {wanted}; got dtype {array.dtype}: {_short(value)}.")
+        raise ValueError(f"`{name}` must return {wanted}; got dtype {array.dtype}: {short(value)}.")
     return array
 
 
@@ -98,6 +100,7 @@ def _is_short_float(dtype: Any) -> bool:
     return dtype.type.__module__.partition(".")[0] == "ml_dtypes" and "float" in dtype.name
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
+def short(value: Any) -> str:
+    """The value on one line, as an error shows it."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 80 else text[:77] + "..."

@@ -48,7 +48,8 @@ class FiniteDifferences:
             steps = COMPLEX_STEP * 1j * np.eye(x.size)
             gradient = np.array([call(x + step.reshape(x.shape)).imag / COMPLEX_STEP for step in steps])
             return value, gradient.reshape(x.shape).astype(x.dtype)
-        forward = [step_ahead(x, i, self.lower, self.upper) for i in range(x.size)]
+        eps = precision(np.asarray(value), x.dtype)
+        forward = [step_ahead(x, i, self.lower, self.upper, eps) for i in range(x.size)]
         with np.errstate(invalid="ignore", over="ignore"):  # infinities of the objective pass through
             slopes = [(call(point) - value) / h if h else 0.0 for point, h in forward]
             return value, np.array(slopes, x.dtype).reshape(x.shape)
@@ -63,9 +64,21 @@ class FiniteDifferences:
             return coordinate_gradient(ahead - behind, plus, minus, np).reshape(x.shape).astype(x.dtype)
 
 
-def step_ahead(x: np.ndarray, i: int, lower: Any, upper: Any) -> tuple[np.ndarray, float]:
-    """x moved along coordinate i, and by how much it moved, as rounded; 0 where the bounds hold it fixed."""
-    h = np.finfo(x.dtype).eps ** 0.5 * max(1.0, abs(float(x.flat[i])))
+def precision(values: np.ndarray, dtype: Any) -> float:
+    """The relative round-off of values that were answered to a point of this dtype: coarser than the point's where they
+    were computed in single precision. It is seen in the numbers, which a journal keeps: all are single-precision
+    numbers, and one at least has more digits than half precision holds and is no whole number."""
+    known = np.asarray(values)[np.isfinite(values)]
+    with np.errstate(over="ignore"):
+        single, half = known.astype(np.float32), known.astype(np.float16)
+    coarse = bool((single == known).all() and ((half != known) & (known % 1 != 0)).any())
+    return float(np.finfo(np.float32 if coarse else dtype).eps)
+
+
+def step_ahead(x: np.ndarray, i: int, lower: Any, upper: Any, eps: float | None = None) -> tuple[np.ndarray, float]:
+    """x moved along coordinate i, and by how much it moved, as rounded; 0 where the bounds hold it fixed. `eps` is the
+    relative round-off of the values; None: that of x."""
+    h = (np.finfo(x.dtype).eps if eps is None else eps) ** 0.5 * max(1.0, abs(float(x.flat[i])))
     low, high = (float(np.broadcast_to(side, x.shape).flat[i]) for side in (lower, upper))
     if x.flat[i] + h > high:
         h = -h if x.flat[i] - h >= low else (high if high - x.flat[i] > x.flat[i] - low else low) - float(x.flat[i])

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.arrays import namespace
 from ..core.problem import Layout
-from ..core.tree import flatten
+from ..core.tree import LEAF, Structure, flatten
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,19 @@ class FlatPair:
     def __call__(self, x: Any) -> Any:
         point = self.layout.restore(x)
         value, gradient = self.fun(point) if self.jac is None else (self.fun(point), self.jac(point))
-        return value, _raveled(gradient, x)
+        return value, self._raveled(gradient, x)
+
+    def _raveled(self, gradient: Any, x: Any) -> Any:
+        leaves, structure = flatten(gradient)
+        if structure != LEAF and _names(structure) != _names(self.layout.structure):
+            wanted = "one array" if self.layout.structure == LEAF else self.layout.structure
+            raise ValueError(f"`jac` must return a gradient built as `x0`, which is {wanted}; got {structure}.")
+        if len(leaves) == 1:
+            return leaves[0].reshape(-1) if getattr(leaves[0], "size", None) == x.size else leaves[0]
+        xp: Any = namespace(x, *leaves)
+        return xp.concatenate([xp.asarray(leaf).reshape(-1) for leaf in leaves])
 
 
-def _raveled(gradient: Any, x: Any) -> Any:
-    leaves = flatten(gradient)[0]
-    if len(leaves) == 1:
-        return leaves[0].reshape(-1) if getattr(leaves[0], "size", None) == x.size else leaves[0]
-    xp: Any = namespace(x, *leaves)
-    return xp.concatenate([leaf.reshape(-1) for leaf in leaves])
+def _names(structure: Structure) -> Any:
+    """What must agree between x0 and a gradient: names and numbers of branches; a list may stand for a tuple."""
+    return structure.keys, tuple(map(_names, structure.children))

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..core import Reading
 from ..core.arrays import is_jax
-from .checks import split_pair
-from .finite_differences import step_ahead
+from .checks import short, split_pair
+from .finite_differences import precision, step_ahead
 from .host import FAILED, BudgetExhausted, Untraceable
 from .journal import ANSWER, FAILURE, OPAQUE, TRACEABLE, Journal, Kept
 from .losses import Rho, weighed
@@ -59,14 +59,15 @@ class ResidualOracle:
         self.scheme = jac if isinstance(jac, str) else None
         self.pair: Pair | None = None
         if jac is True:
-            self.pair = lambda x: split_pair(fun(x.copy()), "residuals")
+            self.pair = lambda x: split_pair(fun(x.copy()), "residuals", "(residuals, Jacobian)")
         elif callable(jac):
             self.pair = lambda x: (fun(x.copy()), jac(x.copy()))
         self.lower, self.upper, self.rho, self.f_scale = lower, upper, rho, f_scale
         self.dtype, self.dimension = x_like.dtype, x_like.size
         self.calls = 0
+        self.readings = 0
         self.best_value = np.inf
-        self.best_fit: tuple[np.ndarray, np.ndarray] | None = None  # residuals and Jacobian there
+        self.best_fit: tuple[np.ndarray, np.ndarray | None] | None = None  # residuals and Jacobian there
         self._m: int | None = None  # residuals
         self._known: tuple[np.ndarray, np.ndarray] | None = None  # what `begin` read
         self._asked = x_like
@@ -111,6 +112,7 @@ class ResidualOracle:
         if not self.fits(x):
             raise BudgetExhausted(f"A reading does not fit: {self.calls} of {self.limit} calls are spent.")
         start, self._known = 0 if known is not None else self.calls, None
+        self.readings += 1
         r, J = self._with_jacobian(x, known)
         with np.errstate(all="ignore"):
             value, r_model, J_model = weighed(r, J, self.rho, self.f_scale)
@@ -120,6 +122,18 @@ class ResidualOracle:
         sound = np.isfinite(r_model).all() and np.isfinite(J_model).all()
         force = force if sound else np.full(self.dimension, np.nan, self.dtype)
         return Reading(value, force, np.int32(self.calls - start), (r_model, J_model) if sound else None)
+
+    def look(self, x: np.ndarray) -> float:
+        """The value at x where no whole reading fits: one call, if it fits and was not made by `begin`."""
+        r = self._recall(x)
+        if self.pair is not None or (r is None and not self._fits(1)):
+            return np.inf
+        r = self._residuals(x) if r is None else r
+        with np.errstate(all="ignore"):
+            value = weighed(r, np.zeros((r.size, self.dimension), self.dtype), self.rho, self.f_scale)[0]
+        if np.isfinite(value):
+            self.best_value, self.best_fit = value, (r, None)
+        return value
 
     def forgo(self, kind: str = FAILURE) -> None:
         """The last call came to nothing, and the run goes on all the same."""
@@ -152,8 +166,9 @@ class ResidualOracle:
                     if ahead[i] > behind[i]:  # bounds may hold it fixed
                         J[:, i] = (self._residuals(ahead) - self._residuals(behind)) / (ahead[i] - behind[i])
                 return J
+            eps = precision(r, x.dtype)
             for i in range(x.size):
-                point, h = step_ahead(x, i, self.lower, self.upper)
+                point, h = step_ahead(x, i, self.lower, self.upper, eps)
                 if h:
                     J[:, i] = (self._residuals(point) - r) / h
         return J
@@ -180,20 +195,34 @@ class ResidualOracle:
     def _of_pair(self, x: np.ndarray, pair: Pair) -> Kept:
         answer, jacobian = pair(x)
         r = self._vector(answer)
-        J = np.asarray(jacobian, self.dtype)
+        dense = jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian  # SciPy's sparse arrays
+        J = self._numbers(dense, "jac", f"real numbers of shape {(r.size, self.dimension)}")
         J = J.reshape(1, -1) if J.ndim < 2 and r.size == 1 else J
         if J.shape != (r.size, self.dimension):
             raise ValueError(f"`jac` must return shape {(r.size, self.dimension)}; got {J.shape}.")
         return Kept(ANSWER, np.nan, np.concatenate([r, J.ravel()]))
 
     def _vector(self, answer: Any) -> np.ndarray:
-        try:
-            r = np.atleast_1d(np.asarray(answer, self.dtype))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"`residuals` must return a vector of real numbers; got {answer!r:.80}.") from error
+        if isinstance(answer, tuple) and len(answer) == 2 and np.ndim(answer[0]) == 1 and np.ndim(answer[1]) == 2:
+            hint = "residuals that come with their Jacobian need `jac=True`"
+            raise ValueError(f"`residuals` must return a vector; got a pair, {short(answer)}: {hint}.")
+        r = np.atleast_1d(self._numbers(answer, "residuals", "a vector of real numbers"))
         if r.ndim != 1 or not r.size:
             raise ValueError(f"`residuals` must return a vector; got shape {r.shape}.")
         return r
+
+    def _numbers(self, answer: Any, name: str, wanted: str) -> np.ndarray:
+        """An array of real numbers in the run's dtype."""
+        try:
+            array = np.asarray(answer)
+            if array.dtype.kind not in "fiubO" and "float" not in array.dtype.name:  # bfloat16 has a kind of its own
+                raise TypeError
+            if array.dtype.kind == "O" and any(one is None for one in array.flat):
+                raise TypeError
+            with np.errstate(over="ignore"):
+                return array.astype(self.dtype)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"`{name}` must return {wanted}; got {short(answer)}.") from error
 
     def _checked(self, r: np.ndarray) -> np.ndarray:
         """The residuals, of which there are as many as before."""

@@ -194,7 +194,10 @@ class FitForces(AbstractTactic):
         count = ops.min(memory.read, room)
         square = ((memory.points - memory.q) ** 2).sum(axis=1)
         away = xp.sqrt(ops.where(np.arange(room, dtype=np.int32) < count, square, xp.inf))
-        h = ops.max(xp.sort(away)[ops.min(count, int(self.crowd * (d + 1))) - 1], self.wide * memory.radius)
+        h = ops.max(
+            xp.sort(away)[ops.min(count, int(self.crowd * (d + 1))) - 1],
+            self.wide * ops.max(memory.radius, self.shortest),
+        )
         t, far = (memory.points - memory.q) / h, (away / h) ** 2  # infinite where there is no reading: no weight
         here, steep = ops.dot(memory.g, memory.g) + TINY, (memory.forces**2).sum(axis=1)
         w = (1.0 + self.steep) * here / ((1.0 + far) ** 2 * (here + self.steep * steep))

@@ -2,6 +2,7 @@
 
 import math
 import multiprocessing
+import numbers
 import os
 import signal
 import traceback
@@ -40,7 +41,8 @@ class TimedFunction:
     """
 
     def __init__(self, fun: Callable[[Any], Any], seconds: float) -> None:
-        if not seconds > 0:
+        given: Any = seconds
+        if isinstance(given, bool) or not isinstance(given, numbers.Real) or not float(given) > 0:
             raise ValueError(f"`call_timeout` must be a positive number of seconds; got {seconds!r}.")
         self.fun, self.seconds = fun, float(seconds)
         self._process: Any = None
@@ -101,6 +103,8 @@ class TimedFunction:
         return process.exitcode
 
     def _not_importable(self, why: str) -> ValueError:
+        why = " ".join(why.split())
+        why = why if len(why) <= 120 else why[:117] + "..."
         return ValueError(
             f"`call_timeout` needs an objective that another process can import, from a module or from a script whose "
             f'own calls stand under `if __name__ == "__main__":`; got {self.fun!r}: {why}.'
