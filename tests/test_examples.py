@@ -17,7 +17,8 @@ NOTEBOOKS = sorted((ROOT / "docs" / "examples").glob("*.py"))
 EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *NOTEBOOKS])
 CPU_SECONDS = 20.0  # of a notebook; the slowest takes some 5
 LONG = {"train_own_family"}  # in a tiny form in tests/paper/training
-LONG_TO_COMPILE = {"own_family", "own_optimizer", "train_thirty"}  # marked full; the notebooks are not
+# Marked full; the notebooks are not. What `own_tactic` does is run in a test of its own below.
+LONG_TO_COMPILE = {"own_family", "own_optimizer", "own_tactic", "train_thirty"}
 NEEDED = {"torch_loss": "torch", "conformers": "rdkit", "dask_cluster": "distributed"}
 CASES = [
     pytest.param(path, id=path.stem, marks=[pytest.mark.full] if path.stem in LONG_TO_COMPILE else [])

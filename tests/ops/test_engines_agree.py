@@ -55,18 +55,6 @@ def test_loops_count_their_rounds(ops):
 
 
 @ENGINES
-def test_outer_products_are_added_and_leave_what_they_are_added_to(ops):
-    rng = np.random.default_rng(0)
-    A, (a, b) = rng.normal(size=(3, 3)), rng.normal(size=(2, 3))
-    given = [ops.xp.asarray(x) for x in (A, a, b)]
-    one, both = ops.plus_outer(*given), ops.plus_outers(*given)
-    np.testing.assert_allclose(one, A + np.outer(a, b), rtol=1e-14)
-    np.testing.assert_allclose(both, A + np.outer(a, b) + np.outer(b, a), rtol=1e-14)
-    for x, before in zip(given, (A, a, b), strict=True):
-        np.testing.assert_array_equal(x, before)
-
-
-@ENGINES
 @pytest.mark.parametrize("flags", [(3,), (0, 2, 30), (), (1, 31, 39)])
 def test_entry_is_that_of_the_table(ops, flags):
     table = tuple(i in flags for i in range(40 if 39 in flags else 31))

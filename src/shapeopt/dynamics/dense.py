@@ -105,12 +105,13 @@ class Dense(NamedTuple):
             scale = ops.pick(larger, curvature / sy, 1.0)
             H = ops.pick(larger, scale * H, H)
         half = ((0.5 + 0.5 * scale * yHy / sy) / sy) * s - (scale / sy) * Hy  # H+ = H + s half^T + half s^T
+        cross = ops.outer(s, half)
         u = s - Ky
         uy = ops.dot(u, y)
         sound = uy * uy > SOUND**2 * ops.dot(u, u) * yy
         if ops.traced or sound:
-            K = ops.pick(sound, ops.plus_outer(K, u / ops.pick(sound, uy, 1.0), u), K)
-        return Dense(ops.plus_outers(H, s, half), K, error_H, error_K, self.pairs + 1, self.shape)
+            K = ops.pick(sound, K + ops.outer(u / ops.pick(sound, uy, 1.0), u), K)
+        return Dense(H + (cross + cross.T.copy()), K, error_H, error_K, self.pairs + 1, self.shape)
 
     def _begun(self, ops: Any, s: Any, y: Any, sy: Any, yy: Any) -> Any:
         """The model before the first pair, in that pair's scale."""

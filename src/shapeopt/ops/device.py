@@ -150,15 +150,6 @@ class Device:
         return a[:, None] * b
 
     @staticmethod
-    def plus_outer(A: Any, a: Any, b: Any) -> Any:
-        return A + Device.outer(a, b)
-
-    @staticmethod
-    def plus_outers(A: Any, a: Any, b: Any) -> Any:
-        one = Device.outer(a, b)
-        return A + (one + one.T)
-
-    @staticmethod
     def largest(v: Any) -> Any:
         return v.max()
 

@@ -18,8 +18,6 @@
     put_column(rows, i, column)    the same with a column
     dot(a, b), norm(v), over(a, b) products, lengths and quotients as scalars; a quotient by 0 is infinite
     outer(a, b)                    the matrix a b^T
-    plus_outer(A, a, b), plus_outers(A, a, b)
-                                   A + a b^T, and A + (a b^T + b a^T)
     largest(v), smallest(v)        the largest and the smallest entry of a vector, as scalars
     any(flags)                     whether an entry holds
     powers(v, n)                   v, v^2, ... v^n, a row each; v is not negative
@@ -148,20 +146,6 @@ class Host:
     @staticmethod
     def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return a[:, None].dot(b[None])  # half the time of a product that is broadcast
-
-    @staticmethod
-    def plus_outer(A: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        more = a[:, None].dot(b[None])
-        more += A
-        return more
-
-    @staticmethod
-    def plus_outers(A: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        one = a[:, None].dot(b[None])
-        both = one.T.copy()  # half the time of adding what is transposed
-        both += one
-        both += A
-        return both
 
     @staticmethod
     def largest(v: np.ndarray) -> float:

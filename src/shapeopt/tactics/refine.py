@@ -376,7 +376,7 @@ class Refine(AbstractTactic):
             way, predicted, now = ops.pick(seen, (way, predicted, now), self._fresh(ops, now, down()))
         bent = ops.pick(seen & by_H, way.bent, 0.0)
         parts: tuple[Any, ...] = memory
-        trial = way.length, bent, predicted, ops.no(seen)
+        trial: tuple[Any, ...] = (way.length, bent, predicted, ops.no(seen))
         memory = RefineMemory(now, *parts[1:OF_READING], *trial, *parts[OF_TRIAL:])
         placed, inside = ops.no(memory.accepted), room.contains(ops, way.length)
         made = step(Move(now.q + way.s, placed, None, None, None, None, way.s, way.slope, inside))
