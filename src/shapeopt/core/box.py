@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import is_tracer, namespace
+from .units import told_apart
 
 REACH = 5.0  # half-width of the box in internal coordinates; the paper's domain is [-5, 5]^d
 
@@ -62,7 +63,8 @@ class Box(NamedTuple):
         One unit serves all of them, 1 or the largest |x0| if that is smaller, unless sizes say clearly (by `BAND`) that
         their units differ: a coordinate that starts further out has |x0|; one whose gradient by its unit is above the
         lower median of all coordinates' has a unit that matches it, but not below |x0|, or a millionth where x0 is 0.
-        Where the sizes of x0 differ by more than `APART`, they are the units.
+        Where the sizes of x0 differ by more than `APART`, they are the units; where sizes and slopes together say that
+        units differ (units.py), those that they say.
         """
         xp: Any = namespace(x0, gradient, self.scale)
         open_ = ~self.closed
@@ -80,7 +82,9 @@ class Box(NamedTuple):
         started = open_ & (size > 0)
         smallest = xp.where(started, size, xp.inf).min()
         wanted = xp.where(started & (largest > APART * smallest), size, wanted)
-        scale = xp.where(open_, wanted, self.scale).astype(self.scale.dtype)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            differ, apart = told_apart(xp, size, slope, open_)
+        scale = xp.where(open_, xp.where(differ, apart, wanted), self.scale).astype(self.scale.dtype)
         sound = (count > 0) & xp.isfinite(slope).all() & (scale > xp.finfo(scale.dtype).tiny).all()
         return self._replace(scale=xp.where(sound, scale, self.scale))
 
