@@ -229,9 +229,10 @@ def fill(path: Path, *parts: str) -> None:
 def main() -> None:
     boards = load_boards(RECORDS / "suites.safetensors")
     note = (
-        f"Solved: to {TOLERANCE:g} of the first gap, with the same calls for all, counted in the objective. Area: "
-        "under the share of targets reached over log(calls); bold where its interval is above 1. The peer is the best "
-        "of all, suite by suite. [All methods, both halves](docs/results.md)."
+        f"Solved: the gap to the lowest value known fell to {TOLERANCE:g} of the gap at x0, with the same number of "
+        "calls for all, counted in the objective. Ratio: of the areas under the share of targets reached over "
+        "log(calls), to the best single peer of the suite; bold where its interval is above 1. [All methods, both "
+        "halves](docs/results.md)."
     )
     fill(ROOT / "README.md", suites(boards), note)
     fill(ROOT / "docs" / "which_tool.md", tools(boards))

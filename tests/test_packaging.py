@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -114,6 +115,17 @@ def test_the_wheel_holds_the_whole_package_and_its_command(tmp_path):
     files = [p for p in package.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     assert {p.relative_to(package.parent).as_posix() for p in files} <= held
     assert "shapeopt = shapeopt.cli:main" in commands
+
+
+def test_the_source_distribution_is_small_and_holds_what_builds_the_wheel(tmp_path):
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    assert archive.stat().st_size < 2e6, "records and pictures stay in the repository"
+    with tarfile.open(archive) as held:
+        names = {name.partition("/")[2] for name in held.getnames()}
+    package = {p.relative_to(ROOT).as_posix() for p in (ROOT / "src" / "shapeopt").rglob("*.py")}
+    assert package | {"README.md", "LICENSE", "CITATION.cff", "CHANGELOG.md", "src/shapeopt/py.typed"} <= names
 
 
 def test_tests_see_float64_and_refuse_mixed_dtypes():

@@ -118,6 +118,17 @@ def test_the_timeline_has_a_row_for_each_tactic_and_no_label_is_cut(plane, page,
     assert {event.tactic for event in plane[2].events} <= set(labels)
     sides = "[...document.querySelectorAll('.chart .ytick text')].map((one) => one.getBoundingClientRect().left)"
     assert min(phone.evaluate(sides)) >= 0
+    titles = """[...document.querySelectorAll('.chart')].flatMap((chart) => {
+        const room = chart.getBoundingClientRect();
+        return [...chart.querySelectorAll('.ytitle, .xtitle')].map((one) => {
+            const box = one.getBoundingClientRect();
+            return [one.textContent, box.top - room.top, room.bottom - box.bottom, room.right - box.right]; }); })"""
+    cut = [title for title, *room in phone.evaluate(titles) if min(room) < -0.5]
+    assert cut == []
+    lines = """[...document.querySelectorAll('#minima th')].map((one) => {
+        const text = document.createRange(); text.selectNodeContents(one);
+        return [one.textContent, new Set([...text.getClientRects()].map((box) => box.top)).size]; })"""
+    assert [word for word, count in phone.evaluate(lines) if count > len(word.split())] == []
 
 
 def test_the_best_point_can_be_copied(plane, shown):

@@ -64,7 +64,7 @@ charts.progress = () => {
     hovertemplate: "best %{y:.4g}<extra></extra>",
   });
   const log = known || steepEnough(D.best);
-  const y = { title: { text: known ? "value above the known minimum" : "value" }, type: log ? "log" : "linear" };
+  const y = { title: { text: known ? "value − minimum" : "value" }, type: log ? "log" : "linear" };
   if (log) y.exponentformat = "power";
   if (!log) {
     const late = D.value.filter((v) => v !== null).sort((a, b) => a - b);
@@ -397,7 +397,7 @@ charts.energy = () => {
     x, y: kept.map((i) => (total += D.energy.delta_H[i])), mode: "lines", name: "change of energy",
     line: { color: colour("ink"), width: 2 }, hovertemplate: "sum %{y:.4g}<extra></extra>",
   });
-  const y = axis({ title: { text: "energy, in units of the objective" }, exponentformat: "power" });
+  const y = axis({ title: { text: "energy (units of f)" }, exponentformat: "power" });
   return { data, layout: layout({ xaxis: axis({ title: { text: "calls" } }), yaxis: y, shapes: cursor() }) };
 };
 
