@@ -59,7 +59,7 @@ class FitForcesMemory(NamedTuple):
     predicted: Any  # its decrease
     expected: Any  # the force that the fit predicts there
     noise: Any  # mean square of a force's coordinate from that
-    gained: Any  # decrease of the last steps: the largest one, forgotten by and by
+    gained: Any  # decrease of the last steps, beyond the noise of values: the largest one, forgotten by and by
     age: Any
     origin: Any
     start: Any
@@ -175,7 +175,7 @@ class FitForces(AbstractTactic):
             g=g,
             radius=ops.pick(share > self.poor * whole, wider, shorter),
             noise=noise,
-            gained=ops.max(self.forgetting * memory.gained, fall),
+            gained=ops.max(self.forgetting * memory.gained, fall - slack),
             age=memory.age + 1,
         ), goes_on(ops)
 
