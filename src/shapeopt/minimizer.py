@@ -124,8 +124,8 @@ def minimize(
           point: 0 where they are exact, None where no basin was finished or gradients were read.
         - noise: the standard deviation of a coordinate of the gradient, or of the value where there are no gradients,
           as readings at one point tell: 0 where they agreed, None where no point was read twice.
-        - mean, standard_error: where values alone are read and noisy, x is the best point by estimated mean; `fun` is
-          the value that was read there. Else None, and x is the lowest reading.
+        - mean, standard_error: where values are noisy (and gradients, if any, come from `jac`), x is the best point by
+          estimated mean; `fun` is the value that was read there. Else None, and x is the lowest reading.
 
     Raises:
         ValueError: if an argument is wrong; the message names it. Exceptions of `fun` pass as they are.
@@ -147,7 +147,8 @@ def minimize(
     num_starts = whole("num_starts", num_starts)
     particles = num_starts if pool is None else max(num_starts, pool.width)
     run = HostRun(found, problem, budget, int(seed), particles, port_allowance, noise, stages=kept)
-    run.judges_gradients = (jac is True or callable(jac)) and not noise
+    run.keeps_forces = jac is True or callable(jac)
+    run.judges_gradients = run.keeps_forces and not noise
     rows = vectorised_rows(fun, jac, problem.layout, call_timeout) if batched else []
     asked, slope = (rows[0] if rows else fun), (rows[1] if len(rows) > 1 else jac)
     host = host_oracle(asked, slope, problem, run.budget, call_timeout if pool is None else None)

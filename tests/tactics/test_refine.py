@@ -225,3 +225,15 @@ def test_one_long_step_that_misfits_is_no_sign_of_noise_and_misfits_in_a_row_are
     for _ in range(12):
         mean = mixed_misfit(mean, 0.3)
     assert 0.2 < mean < 0.31
+
+
+@pytest.mark.parametrize(("mismatch", "noise_std", "left"), [(0.3, -1.0, True), (0.2, -1.0, False), (0.3, 0.0, False)])
+def test_a_descent_is_interrupted_at_once_where_values_do_not_fit_forces_at_all(mismatch, noise_std, left):
+    """Though every trial is accepted; not again where readings at one point agreed."""
+    tactic, memory, board = entered(np.zeros(2), 5.0, np.array([2.0, 1.0]))
+    after = tried(tactic, memory, board, [-0.5, 0.0], 4.0, [1.0, 1.0])._replace(mismatch=mismatch)
+    assert after.accepted
+    board = board._replace(noise_std=noise_std)
+    plant = reading(after.now.q, after.now.f, after.now.g)
+    _, _, cause = tactic.propose(HOST, after, board, plant, lambda move: move)
+    assert (cause == Cause.CLOCK) == left

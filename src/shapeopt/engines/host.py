@@ -21,6 +21,7 @@ from ..memory import Census, no_basins, write_basin
 from ..ops import HOST
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
+from .noisy_mean import best_by_mean
 
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of readings are not kept, so that memory stays O(d)
 
@@ -85,7 +86,8 @@ class HostRun:
         self.particles = num_starts
         self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
         self.keeps_stages = stages and self.keeps_points
-        self.judges_gradients = False  # whether `result.gradient_fit` is asked for
+        self.judges_gradients = False  # whether `result.gradient_fit` is asked for,
+        self.keeps_forces = False  # for which forces are kept, as for the estimated mean of noisy values
         self.box = Box.around(problem.lower, problem.upper, problem.x0)
         self.record, self.census, self._quietly = RunRecord(), Census(), Quiet()
         self.calls, self.gradients = 0, 0
@@ -228,7 +230,7 @@ class HostRun:
             self._count(i, value, info)
         if self.keeps_points:
             self._places.append(next_x)
-            if self.judges_gradients:
+            if self.keeps_forces:
                 self._forces.append(np.asarray(gradient).reshape(-1))
         self._told += 1
         if self._told == self.particles:
@@ -387,9 +389,22 @@ class HostRun:
     def _estimate(self) -> Estimate | None:
         """The best point by estimated mean, where values are noisy."""
         states = [self.state(i) for i in range(self.particles)]
+        if self._forces:
+            return self._mean_beside_forces([one.board for one in states])
         kept = [pair for one in states for pair in zip(self.optimizer.tactics, one.memories, strict=True)]
         known = [tactic.estimate(HOST, memory) for tactic, memory in kept if memory is not None]
         return min((one for one in known if one is not None), key=lambda one: one.mean, default=None)
+
+    def _mean_beside_forces(self, boards: list[Board]) -> Estimate | None:
+        """The same where values come with forces; None where values repeat, or nobody looked."""
+        points, values = self._read_points(), self.record.column("value")
+        noise = max(float(board.value_noise) for board in boards), max(float(board.noise_std) for board in boards)
+        if points is None or min(noise) <= 0:
+            return None
+        basins = boards[0].basins
+        places = basins.points[np.isfinite(basins.values)]
+        forces = np.array(self._forces)[: len(values)] * self.box.scale
+        return best_by_mean(self.box.inward(points), values, forces, places, *noise)
 
     def _settle(self) -> None:
         """Whole rounds of readings join the record, and their events the log."""
@@ -427,7 +442,7 @@ class HostRun:
     def _gradient_fit(self) -> Result | None:
         """Whether the gradients read are those of the values; None where nobody asked or too little is known."""
         points, values = self._read_points(), self.record.column("value")
-        if points is None or not self._forces:
+        if points is None or not self._forces or not self.judges_gradients:
             return None
         return fit_gradients(points, values, np.array(self._forces)[: len(values)], self.particles)
 

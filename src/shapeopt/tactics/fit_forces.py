@@ -16,8 +16,10 @@ The next trial is c - h |H|^-1 (a + b), shortened to a radius and to the box: th
 placements, since the force that was read need not point down the step. A trial becomes the incumbent if it is lower,
 and the radius follows from how much lower (Sun and Nocedal 2023 have e alike):
 
-    r = (f - f(q + s) + e) / (predicted + e)
+    r = (f - f(q + s) + T e) / (predicted + T e),   T = `rise`
 
+e is known from one difference of two values, so T e is the rise that a test with one degree of freedom calls one at
+5 %: a smaller one says nothing against the field's prediction, and the incumbent's value may have been low by luck.
 noise^2 is the mean square of what the field missed at the last trials. All readings of the run are watched, so that the
 descent that was interrupted to look for noise is not forgotten, nor a basin that is resumed.
 
@@ -57,7 +59,7 @@ class FitForcesMemory(NamedTuple):
     predicted: Any  # its decrease
     expected: Any  # the force that the fit predicts there
     noise: Any  # mean square of a force's coordinate from that
-    gained: Any  # decrease of the last steps: the largest one, forgotten by and by
+    gained: Any  # decrease of the last steps, beyond the noise of values: the largest one, forgotten by and by
     age: Any
     origin: Any
     start: Any
@@ -75,6 +77,7 @@ class FitForces(AbstractTactic):
     shrink: float = 0.6  # and after a poor one
     poor: float = 0.1  # r of a poor trial,
     good: float = 0.5  # and of a good one
+    rise: float = 8.9  # in standard deviations of a noisy value: sqrt(2) times Student's t of 95 %, 1 degree of freedom
     first_radius: float = 0.3  # per root coordinate, where the box is 10 wide
     next_radius: float = 0.1  # the same where a basin is gone on with
     shortest: float = 1e-6  # likewise: a shorter one has converged
@@ -157,7 +160,7 @@ class FitForces(AbstractTactic):
 
     def observe(self, ops: Any, memory: FitForcesMemory, board: Board, plant: Plant) -> tuple[FitForcesMemory, Any]:
         """A trial that was not finite (f is infinite then) is rejected."""
-        fall, slack = memory.f - plant.f, board.value_noise
+        fall, slack = memory.f - plant.f, self.rise * board.value_noise
         share, whole = fall + slack, memory.predicted + slack
         accepted = share > 0
         shorter = ops.min(self.shrink * memory.radius, memory.length)
@@ -171,7 +174,7 @@ class FitForces(AbstractTactic):
             g=g,
             radius=ops.pick(share > self.poor * whole, wider, shorter),
             noise=noise,
-            gained=ops.max(self.forgetting * memory.gained, fall),
+            gained=ops.max(self.forgetting * memory.gained, fall - slack),
             age=memory.age + 1,
         ), goes_on(ops)
 

@@ -17,8 +17,8 @@ the refine limit.
                 between basins. The best basin is resumed after some others that were not lower,
                 and before the run ends.
     stall       the radius is too short
-    clock       values do not fit forces, though trials were rejected in a row or the radius has shrunk: the stage is
-                interrupted, so that noise can be looked for
+    clock       values do not fit forces at all, or not well though trials were rejected in a row or the radius has
+                shrunk: the stage is interrupted, so that noise can be looked for
     revisit     f fits, twice in a row, the quadratic whose bottom is the base
     hopeless    the chance to fall below the base, by what descents of this run and of others still fell, is smaller
                 than half of that of a new basin
@@ -109,6 +109,7 @@ class Refine(AbstractTactic):
     shortest: float = 1e-13  # a radius this short, per root coordinate, has failed
     tries: int = 5  # trials rejected in a row after which noise is suspected,
     suspicious: float = 0.12  # if values and forces do not fit by this, and of noise nothing is known;
+    plainly: float = 0.25  # at once, if they do not fit by this: descents of smooth functions stay below it
     shrunk: float = 1e-3  # likewise where the radius is this share of the first one: smooth functions fit there
     curvature_floor: float = 1e-10  # a pair counts if s.y exceeds this share of |s||y|
     least_change: float = 100.0  # units in the last place of a force: a smaller change is round-off
@@ -437,7 +438,8 @@ class Refine(AbstractTactic):
         little = (memory.age > 0) & (length < 0.9 * radius) & (ops.max(predicted, memory.fell) <= enough)
         converged = nothing | little | (length <= 8.0 * eps_of(now.q.dtype) * root)
         misfit = ops.no(memory.suspected) & (memory.mismatch > self.suspicious) & (board.noise_std < 0)
-        drowned = misfit & ((memory.rejections >= self.tries) | (radius < self.shrunk * self.first_radius * root))
+        failing = (memory.rejections >= self.tries) | (radius < self.shrunk * self.first_radius * root)
+        drowned = misfit & (failing | (memory.mismatch > self.plainly))
         failed = ops.no(accepted) & ((radius <= self.shortest * root) | nothing)
         revisit = (board.escapes > 0) & (f + unseen >= board.base_f) & (memory.same >= 2)
         hopeless = ops.cond(
