@@ -4,11 +4,12 @@
 
 Every variant is another `Policy` behind `shapeopt.minimize`, from the same starts with the same seeds and calls.
 Real problems (other people's objectives and data) and classic test functions are counted apart, as are gradients,
-values alone and noise; of suites with several starts a problem, the first one is run. In noise the reading is not
-what counts, but the true value at the point that was read. Areas are those of the scoreboard, with the lowest value of
-all variants as the target where no minimum is known. A difference is the whole policy's area less the variant's; its
-interval is a bootstrap over groups of problems (data set, molecule, function). A variant that chose the same points on
-a problem counts as a difference of 0 there.
+values alone, noise and made landscapes (funnels.py); of suites with several starts a problem, the first one is run. In
+noise the reading is not what counts, but the true value at the point that was read. Areas are those of the scoreboard,
+with the lowest value of all variants as the target where no minimum is known. A difference is the whole policy's area
+less the variant's; its interval is a bootstrap over groups of problems (data set, molecule, function). A variant that
+chose the same points on a problem counts as a difference of 0 there. Rows of other tactics and groups stay in the
+record.
 """
 
 import json
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import funnels
 import numpy as np
 import tyro
 
@@ -33,6 +35,7 @@ from shapeopt.optimizer import Policy
 from shapeopt.solvers import bounds_of
 
 WHOLE = "whole"
+FUNNELS = "funnels"
 ALWAYS = ("start", "refine", "hop", "gauss_newton")  # no run is possible without them
 NOISE = 0.5  # of a gradient's size, or of the spread of values around the start
 OUT = Path(__file__).parent / "records" / "ablation.json"
@@ -54,6 +57,7 @@ class Part:
 PARTS = (
     Part("real, gradients", ("nist", "fits", "molecules", "cutest", "clusters", "gp"), True),
     Part("classic, gradients", ("classic",), True, 200),
+    Part("funnels, gradients", (FUNNELS,), True),
     Part("real, values", ("molecules", "trajectories"), False, 500),
     Part("classic, values", ("classic", "bbob"), False, largest=5),
     Part("noisy gradients", ("fits", "classic"), True, 300, NOISE),
@@ -120,7 +124,7 @@ def problems(part: Part) -> Iterator[tuple[SuiteProblem, Objective]]:
     """The first of every problem's starts, so far as it is of the part's kind."""
     for name in part.suites:
         seen = set()
-        for problem in SUITES[name].half(DEV):
+        for problem in funnels.problems() if name == FUNNELS else SUITES[name].half(DEV):
             key = (problem.group, problem.dimension, problem.name.rpartition("/")[0])
             if problem.gradients != part.gradients or key in seen or problem.dimension > part.largest:
                 continue
@@ -158,12 +162,21 @@ def rows(part: Part, scores: Scores, seed: int) -> list[Row]:
     return made
 
 
+def merged(before: list[dict], found: list[Row]) -> list[dict]:
+    """The rows of a record with those that were made anew in their place, in the order of `PARTS`."""
+    new = {(row.part, row.tactic): asdict(row) for row in found}
+    kept = {(row["part"], row["tactic"]): row for row in before} | new
+    order = [part.name for part in PARTS]
+    return sorted(kept.values(), key=lambda row: order.index(row["part"]))
+
+
 def main(config: Config) -> None:
     warnings.simplefilter("ignore")
     whole = Policy()
     lacking = [tactic.name for tactic in whole.tactics if tactic.name not in ALWAYS]
     chosen = [name for name in lacking if not config.only or name in config.only]
     found: list[Row] = []
+    before = json.loads(config.out.read_text())["rows"] if config.out.exists() else []
     for part in PARTS:
         if config.groups and part.name not in config.groups:
             continue
@@ -180,7 +193,7 @@ def main(config: Config) -> None:
                 flush=True,
             )
         config.out.parent.mkdir(parents=True, exist_ok=True)
-        record = {"config": asdict(config) | {"out": config.out.name}, "rows": [asdict(row) for row in found]}
+        record = {"config": asdict(config) | {"out": config.out.name}, "rows": merged(before, found)}
         config.out.write_text(json.dumps(record, indent=1) + "\n")
 
 

@@ -2,6 +2,7 @@
 
     python benchmarks/invariance.py units        f -> a f + b and, with bounds, x -> D x + c: the same decisions?
     python benchmarks/invariance.py unbounded    without bounds x -> D x, D from 1e-6 to 1e6: the same minima, how soon?
+                                                 And in units .6 to 1.6 times as large: what any change of them does
     python benchmarks/invariance.py converged    "converged" events: the projected gradient there, in scaled units
 
 Problems are smooth functions made here, and the unbounded problems of the `dev` half of CUTEst where sif2jax is there.
@@ -22,6 +23,8 @@ REACHED = 1e-6  # of the first value's distance to the minimum, at which that co
 NEAR = 1e-5  # of values: differences that round-off may grow to within a descent
 MOST_CALLS = 1.5  # in other units, as a multiple
 SHARE = 0.95  # of problems
+DECADES = 6.0  # of units, to either side of the own ones,
+NEARBY = 0.2  # and of those that are as good as the own ones
 STEEP = 1e-4  # scaled projected gradient at a converged point, as a share of the start's, that says otherwise,
 FALL = 1e-7  # if a descent from there gains this share of what the run gained
 
@@ -173,13 +176,13 @@ def calls_to(result: "shapeopt.core.result.Result", goal: float) -> float:
     return float(result.trace.calls[hit[0]]) if hit.size else np.inf
 
 
-def unbounded(count: int = 100) -> tuple[list[tuple[str, float, float]], int]:
+def unbounded(count: int = 100, decades: float = DECADES) -> tuple[list[tuple[str, float, float]], int]:
     """(problem, calls, calls in other units) of those that are missed, and how many problems there were."""
     problems = list(cutest())[: count // 2]
     problems += list(generated(count - len(problems), boxed=False, seed=1))
     rows = []
     for number, problem in enumerate(problems):
-        units = 10.0 ** np.random.default_rng([2, number]).uniform(-6, 6, size=problem.x0.size)
+        units = 10.0 ** np.random.default_rng([2, number]).uniform(-decades, decades, size=problem.x0.size)
         one, two = problem.run(), problem.changed(units, np.zeros_like(units)).run()
         lowest = min(one.fun, two.fun)
         goal = lowest + max(REACHED * (one.trace.value[0] - lowest), 1e-12 * abs(lowest))
@@ -234,6 +237,8 @@ def main(what: str) -> int:
         for row in missed:
             print("missed: {} after {:g} calls, in other units {:g}".format(*row))
         print(f"the same minima within {MOST_CALLS} x the calls on {count - len(missed)} of {count} problems")
+        near, count = unbounded(decades=NEARBY)
+        print(f"in units that are as good as the own ones: on {count - len(near)} of {count}")
         return int(len(missed) > (1 - SHARE) * count)
     wrong, seen, active = converged()
     for row in wrong:

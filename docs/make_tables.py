@@ -126,8 +126,10 @@ def ablation() -> str:
 
 
 def _lost(row: dict | None) -> str:
-    """The area that is lost without a tactic, bold where the interval leaves 0 out; a dash where nothing changes."""
-    if row is None or not row["changed"]:
+    """The area that is lost without a tactic, bold where the interval leaves 0 out."""
+    if row is None:
+        return "not run"
+    if not row["changed"]:
         return "no change"
     low, high = row["interval"]
     text = f"{row['lost']:+.3f} ({low:+.3f} to {high:+.3f})"
