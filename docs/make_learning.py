@@ -150,7 +150,11 @@ def page(found: Sequence[Digest], memory: dict[str, Any]) -> str:
 
 def elsewhere(found: Sequence[Digest]) -> list[str]:
     """The trained policies' rows of S1 to S6 and of the oracles, if there are records of them."""
-    mine = [one for one in found if one.protocol in ("settings", "oracles") and one.method in ("paper", "tuned")]
+    mine = [
+        one
+        for one in found
+        if one.protocol in ("settings", "oracles") and one.method in ("paper", "tuned", "tuned_box")
+    ]
     names = [name for name in ("settings", "oracles") if any(one.protocol == name for one in mine)]
     return [ELSEWHERE, *(folded(to_markdown(TABLES[name].build(mine, 0))) for name in names)] if names else []
 
