@@ -126,6 +126,8 @@ def settling(config: TrainConfig) -> TrainConfig:
         law=StartLaw.BOX,
         varied=False,
         aim=Aim.SETTLED,
+        trained=Part.GAINS,  # heads say nothing of the way back to the best place
+        noise_scale=0.2,
         readings=SETTLING_CALLS,
         validation_readings=SETTLING_CALLS,
         batch=16,

@@ -40,7 +40,7 @@ class Aim(Enum):
     PAPER = "paper"  # tab. shape_loss_weights
     OUTCOME = "outcome"  # the best value, a little of the last, and nothing else; the teacher is not asked
     LEVEL = "level"  # the best value on a scale that is logarithmic far from zero, likewise
-    SETTLED = "settled"  # as the outcome, and that a run comes to rest in its last quarter
+    SETTLED = "settled"  # as the outcome; the last value counts as much, and that a run comes to rest
 
 
 AIMS = {

@@ -50,7 +50,8 @@ PAPER_WEIGHTS = LossWeights()
 OUTCOME_WEIGHTS = LossWeights(term=0.25, best=1.0, prog=0.0, ce=0.0, sg=0.0, ctrl=0.0, jr=0.0, port=0.0)
 # chosen here: what a user gets is the best value; the end counts a little, so that a run does not forget what it found
 LEVEL_WEIGHTS = LossWeights(term=0.0, best=0.0, prog=0.0, ce=0.0, sg=0.0, ctrl=0.0, jr=0.0, port=0.0, level=1.0)
-SETTLED_WEIGHTS = replace(OUTCOME_WEIGHTS, settle=0.02)  # a power of ten of precision is worth .02 of the first value
+SETTLED_WEIGHTS = replace(OUTCOME_WEIGHTS, term=1.0, settle=0.02)
+# chosen here: the end counts as much as the best; a power of ten of rest is worth .02 of the first value
 # where first values differ by many powers of ten, as among atoms that overlap, a run that stays high counts for nothing
 # in units of its first value; by its level it does
 
