@@ -2,12 +2,12 @@
 
     .venv/bin/python benchmarks/ship.py RUN [RUN ...]
 
-RUN is a folder of `shapeopt train`, with policy.safetensors and its card. The policy goes to
-weights/KIND-FAMILY-DIMENSION, with -no-controller, -no-memory, -horizon-4, -described or -seed-N behind it if it was
-trained so. KIND is `paper` if the schedule was the paper's and was run to its end, and `tuned` otherwise. The card says
-what the run said, and under "results" how far the policy, its initialisation, the same with both networks zero, and
-baselines get on the family's cell of the paper's protocols, with tasks of a seed that is used nowhere else. A policy
-that equals its initialisation is refused.
+RUN is a folder of `shapeopt train`, with policy.safetensors and its card. The policy goes to weights/KIND-FAMILY-
+DIMENSION, with -no-controller, -no-memory, -horizon-4, -described or -seed-N behind it if it was trained so, or -box if
+its tasks had optima and starts anywhere in the box. KIND is `paper` if the schedule was the paper's and was run to its
+end, and `tuned` otherwise. The card says what the run said, and under "results" how far the policy, its initialisation,
+the same with both networks zero, and baselines get on the family's cell of the paper's protocols, with tasks of a seed
+that is used nowhere else. A policy that equals its initialisation is refused.
 """
 
 import dataclasses
@@ -31,6 +31,7 @@ from shapeopt.paper.protocols import PROTOCOLS
 from shapeopt.paper.training.config import from_plain, is_as_written
 from shapeopt.paper.variants import CHANGES
 from shapeopt.paper.weights import load_card, save_policy
+from shapeopt.tasks import StartLaw
 from shapeopt.terminal.environment import keep_compiled_code
 
 SEED = 3_405_691_582  # of the card's tasks alone
@@ -88,6 +89,7 @@ def shipped_name(card: dict[str, Any]) -> str:
     parts += ["no-memory"] if not settings["use_memory"] else []
     parts += [f"horizon-{settings['event_horizon']}"] if settings["event_horizon"] != EVENT_HORIZON else []
     parts += ["described"] if settings.get("descriptor_size") else []
+    parts += ["box"] if card["about"]["schedule"]["law"] == StartLaw.BOX.value else []
     number = card["about"].get("seed", FIRST_SEED) - FIRST_SEED
     parts += [f"seed-{number}"] if 0 < number < SEEDS else []
     return "-".join(parts)
@@ -109,7 +111,9 @@ def family_of(card: dict[str, Any]) -> str:
 def card_cell(card: dict[str, Any], tasks: int | None = None) -> Cell:
     """The cell of the paper's protocols on which the policy is measured."""
     family, d = family_of(card), card["settings"]["d"]
-    cells = [cell for name in ("paper", "paper-science", "multiwell") for cell in PROTOCOLS[name].cells]
+    boxed = card["about"]["schedule"]["law"] == StartLaw.BOX.value
+    names = ("settings",) if boxed else ("paper", "paper-science", "multiwell")
+    cells = [cell for name in names for cell in PROTOCOLS[name].cells]
     found = [cell for cell in cells if (cell.family.name, cell.family.dimension) == (family, d)]
     if not found:
         raise ValueError(f"`family` must have a cell of the paper's protocols in dimension {d}; got {family!r}.")

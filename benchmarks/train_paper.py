@@ -25,6 +25,7 @@ from shapeopt.paper.protocols import PAPER_HORIZON, SCIENCE_HORIZON
 from shapeopt.paper.training import Progress, TrainConfig, train
 from shapeopt.paper.training.config import Aim, Estimation, Keep, paper_preset
 from shapeopt.paper.training.phases import Part
+from shapeopt.tasks import StartLaw
 from shapeopt.terminal.environment import keep_compiled_code
 
 SEED = 20_261  # of the first run of a cell; the next ones follow
@@ -41,6 +42,7 @@ SCIENCE = (
 MULTIWELL_SIGMA = 0.1  # as the protocol has it
 # of `tuned`, by the least dimension: updates, tasks of an update, width of the networks, rank of their operators
 TUNED = {1: (200, 32, 32, 4), 18: (150, 16, 32, 4), 100: (100, 8, 32, 1), 500: (80, 4, 32, 1)}
+SETTLING_CALLS = 256  # the least of S1 to S6
 ABLATIONS = {
     "no-controller": {"use_controller": False},
     "no-memory": {"use_memory": False},
@@ -69,6 +71,7 @@ def _groups() -> Iterator[dict[str, TrainConfig]]:
     yield {"tuned-multiwell-1": replace(tuned(well), readings=256, validation_readings=256)}
     yield {f"tuned-{name}": tuned(config) for name, config in small.items()}
     yield ablated(2)
+    yield {"tuned-ackley-2-box": settling(tuned(small["ackley-2"]))}
     yield {f"tuned-{family}-20": tuned(written(family, 20)) for family in SYNTHETIC}
     yield {f"tuned-{family}-{d}": tuned(written(family, d)) for family, d in SCIENCE}
     yield {f"paper-{family}-20": written(family, 20) for family in SYNTHETIC}
@@ -113,6 +116,24 @@ def tuned(config: TrainConfig) -> TrainConfig:
         pairs=16,
         validation_tasks=256,
         keep=Keep.BEST,
+    )
+
+
+def settling(config: TrainConfig) -> TrainConfig:
+    """Starts anywhere in the box, as settings S1 to S6 have them, and runs long enough to come to rest."""
+    return replace(
+        config,
+        law=StartLaw.BOX,
+        varied=False,
+        aim=Aim.SETTLED,
+        trained=Part.GAINS,  # heads say nothing of the way back to the best place
+        noise_scale=0.2,
+        readings=SETTLING_CALLS,
+        validation_readings=SETTLING_CALLS,
+        batch=16,
+        epochs=120,
+        validation_tasks=128,
+        keep=Keep.LAST,  # validation knows nothing of rest
     )
 
 

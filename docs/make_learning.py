@@ -92,8 +92,9 @@ LIMITS = """## Why gradients teach little, and what `tuned` does instead
   on Lévy in two dimensions fewer runs hit the target, though their mean gap is a small part of what it was, and on S6
   far more trajectories hit than the paper's, and none comes within 1e-8. With optima and starts anywhere in the box
   Lévy in 20 and 100 dimensions is worse than untrained; see the tables.
-- **Rastrigin is not learned.** Validation does not change in the third digit in 2, 20 and 100 dimensions. A guess: the
-  slope towards better basins is a thirtieth of that of the ripples, and some fifty readings do not average it out.
+- **Rastrigin is not learned.** Validation of `tuned` runs does not change in the third digit in 2, 20 and 100 dimensions,
+  and no such policy is shipped. A guess: the slope towards better basins is a thirtieth of that of the ripples, and
+  some fifty readings do not average it out. Trained as written, validation in 20 dimensions went from -.9651 to -.9640.
 """
 
 
@@ -150,7 +151,11 @@ def page(found: Sequence[Digest], memory: dict[str, Any]) -> str:
 
 def elsewhere(found: Sequence[Digest]) -> list[str]:
     """The trained policies' rows of S1 to S6 and of the oracles, if there are records of them."""
-    mine = [one for one in found if one.protocol in ("settings", "oracles") and one.method in ("paper", "tuned")]
+    mine = [
+        one
+        for one in found
+        if one.protocol in ("settings", "oracles") and one.method in ("paper", "tuned", "tuned_box")
+    ]
     names = [name for name in ("settings", "oracles") if any(one.protocol == name for one in mine)]
     return [ELSEWHERE, *(folded(to_markdown(TABLES[name].build(mine, 0))) for name in names)] if names else []
 

@@ -15,9 +15,10 @@ from shapeopt.bench.records import load_record
 from shapeopt.bench.runner import Job, LeftOut, jobs_of, left_out, run_protocol
 from shapeopt.bench.sensing import Noisy
 from shapeopt.paper.find import load_policy
-from shapeopt.paper.methods import FITTED, UnknownMethodError, find_method, fitted_policy, list_methods
+from shapeopt.paper.methods import FITTED, NEIGHBOUR, UnknownMethodError, find_method, fitted_policy, list_methods
 from shapeopt.paper.optimizer import ShapeOptimizer
-from shapeopt.paper.training.config import TrainConfig, to_plain
+from shapeopt.paper.training.config import Precision, TrainConfig, to_plain
+from shapeopt.paper.training.heads import heads_of
 from shapeopt.paper.training.trainer import untrained
 from shapeopt.paper.variants import CHANGES
 from shapeopt.paper.weights import save_policy
@@ -28,7 +29,7 @@ LEVY = Cell(make_family("levy", 2), budget=4, tasks=1)
 
 
 def test_every_built_in_name_is_listed_once_with_its_kind():
-    assert list(list_methods()) == [*FITTED, *methods.list_methods()]
+    assert list(list_methods()) == [*FITTED, NEIGHBOUR.name, *methods.list_methods()]
     assert list_methods()["paper"] == "policy"
 
 
@@ -87,6 +88,23 @@ def test_a_cell_without_a_fitted_policy_is_told_and_not_an_error(store):
     store("paper-ackley-2-no-memory", d=2, use_memory=False)
     assert find_method("paper").lacks(CELL) == "there is no policy paper-ackley-2 in a folder `weights`"
     assert find_method("paper_without_memory").lacks(CELL) == ""
+
+
+def test_heads_of_the_nearest_other_dimension_are_moved_to_an_initialisation(weights, drawn):
+    config = TrainConfig(family="ackley", hidden=4, rank=1, precision=Precision.DOUBLE)
+    for d in (2, 3, 20):
+        save_policy(weights / f"tuned-ackley-{d}", drawn(seed=d, d=d), {"schedule": to_plain(config)})
+    cell = replace(CELL, family=make_family("ackley", 4))
+    moved = find_method("tuned_neighbour").optimizer(cell).policy
+    assert moved.planner.d == 4
+    began, source = untrained(replace(config, dimension=4)), load_policy("tuned-ackley-3")
+    for mine, theirs in zip(jax.tree.leaves(heads_of(moved)), jax.tree.leaves(heads_of(source)), strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-6)
+    places = slice(0, 4)  # columns of the first layer that no head has
+    assert np.array_equal(
+        moved.planner.network.layers[0].weight[:, places], began.planner.network.layers[0].weight[:, places]
+    )
+    assert NEIGHBOUR.lacks(CELL) == "" and "levy of another dimension" in NEIGHBOUR.lacks(LEVY)
 
 
 def test_a_single_policy_is_left_out_of_cells_of_another_dimension(store):

@@ -121,7 +121,7 @@ def test_every_default_method_resolves(name):
 def test_the_paper_s_baselines_are_run_on_its_rows():
     rows_of_the_paper = {"gd", "momentum", "nag", "rmsprop", "adam", "lionk", "shampoo", "soap", "sophia"}
     for name in ("settings", "oracles"):
-        assert set(PROTOCOLS[name].methods) == {"universal", "paper", *rows_of_the_paper}
+        assert set(PROTOCOLS[name].methods) == {"universal", "paper", "tuned", "tuned_box", *rows_of_the_paper}
     for name in ("paper", "paper-science"):
         assert set(PROTOCOLS[name].methods) == {"universal", "paper", "tuned", *BASELINES}
     assert {"universal", "paper", "tuned", *BASELINES} < set(PROTOCOLS["multiwell"].methods)

@@ -14,6 +14,7 @@ from shapeopt.paper.methods import find_method
 from shapeopt.paper.training.config import Precision, TrainConfig, paper_preset, to_plain
 from shapeopt.paper.training.trainer import untrained
 from shapeopt.paper.weights import load_card, save_policy
+from shapeopt.tasks import StartLaw
 
 SHIP = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "ship.py"))
 SHORT = TrainConfig(family="ackley", hidden=4, rank=1, seed=7, precision=Precision.DOUBLE)
@@ -45,6 +46,7 @@ def card(family="ackley", seed=20_261, stopped=False, schedule=None, **settings)
         ("paper-ackley-2-seed-1", card(seed=20_262)),
         ("paper-double_integrator-8-described", card("double_integrator", d=8, descriptor_size=7)),
         ("tuned-ackley-2", card(stopped=True)),
+        ("tuned-ackley-2-box", card(schedule=replace(paper_preset(2), sees_place=False, law=StartLaw.BOX))),
         ("tuned-ackley-2-seed-2", card(seed=20_263, schedule=replace(paper_preset(2), sees_place=False))),
     ],
 )

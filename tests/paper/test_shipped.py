@@ -10,6 +10,7 @@ from shapeopt.paper.training.config import from_plain, is_as_written
 from shapeopt.paper.training.trainer import schedule
 from shapeopt.paper.variants import initialised
 from shapeopt.paper.weights import load_card
+from shapeopt.tasks import StartLaw
 
 NAMES = sorted(card.stem for card in CHECKOUT.glob("*.json"))
 ENDINGS = {
@@ -30,6 +31,8 @@ def test_a_stored_policy_is_what_its_name_says(name):
     policy, found = load_policy(name), FITTED.fullmatch(name)
     assert policy.planner.d == int(found["dimension"])
     ending = found["variant"].lstrip("-").partition("seed-")[0].rstrip("-")
+    boxed, ending = ending == "box", ending.removesuffix("box")
+    assert (from_plain(load_card(CHECKOUT / name)["about"]["schedule"]).law is StartLaw.BOX) == boxed
     expected = {"use_controller": True, "use_memory": True, "event_horizon": 6, "descriptor_size": 0}
     expected |= dict([ENDINGS[ending]] if ending else [])
     assert {key: policy.settings[key] for key in expected} == expected

@@ -5,6 +5,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from ..bench.methods import AbstractCompiled, AbstractMethod, UnknownMethodError
 from .dynamics import SemiImplicitStep
 from .find import find_stem, load_policy, stored
 from .optimizer import ShapeOptimizer
+from .training.heads import heads_of, with_heads
 from .variants import CHANGES
 from .weights import cast_policy, load_card
 
@@ -42,6 +44,7 @@ def _fitted() -> Mapping[str, Fitted]:
         "paper_described": Fitted("paper", "-described"),
         "tuned": Fitted("tuned"),
         "tuned_without_memory": Fitted("tuned", "-no-memory"),
+        "tuned_box": Fitted("tuned", "-box"),
     }
     seeds = {f"{kind}_seed_{number}": Fitted(kind, f"-seed-{number}") for kind in KINDS for number in (1, 2)}
     changed = {f"{kind}_{change}": Fitted(kind, change=change) for kind in KINDS for change in CHANGES}
@@ -81,9 +84,42 @@ class Stored(AbstractCompiled):
         return "" if only == d else f"the policy is for dimension {only}"
 
 
+@dataclass(frozen=True)
+class Neighbour(AbstractCompiled):
+    """SHAPE with what a policy of the nearest other dimension says to all coordinates alike, in the cell's dimension.
+
+    Its heads take the place of those of an initialisation in the cell's dimension, whose other weights are random.
+    """
+
+    name: str
+    kind: str
+
+    def optimizer(self, cell: Cell) -> ShapeOptimizer:
+        name = self._nearest(cell)
+        policy = CHANGES["initialised"](load_policy(name), _in_dimension(load_card(find_stem(name)), cell))
+        policy = cast_policy(with_heads(policy, heads_of(load_policy(name))), "float64")
+        return ShapeOptimizer(policy, SemiImplicitStep(policy.h), record_energy=False)
+
+    def version(self, cell: Cell) -> str:
+        return _version_of(load_card(find_stem(self._nearest(cell))), f"{self.name} {cell.family.dimension}")
+
+    def lacks(self, cell: Cell) -> str:
+        return "" if self._nearest(cell) else f"there is no policy {self.kind}-{cell.family.name} of another dimension"
+
+    def _nearest(self, cell: Cell) -> str:
+        """The policy whose dimension is nearest on a log scale, of two the lower one; "" if there is none."""
+        d, start = cell.family.dimension, f"{self.kind}-{cell.family.name}-"
+        ends = [name.removeprefix(start) for name in stored() if name.startswith(start)]
+        others = sorted(int(end) for end in ends if end.isdigit() and int(end) != d)
+        return f"{start}{min(others, key=lambda other: abs(math.log(other / d)))}" if others else ""
+
+
+NEIGHBOUR = Neighbour("tuned_neighbour", "tuned")  # only what is trained by heads can be moved
+
+
 def list_methods() -> dict[str, str]:
     """Every built-in name of the bench and of the paper, and what kind of method it is."""
-    return {name: "policy" for name in FITTED} | methods.list_methods()
+    return {name: "policy" for name in (*FITTED, NEIGHBOUR.name)} | methods.list_methods()
 
 
 def find_method(name: str) -> AbstractMethod:
@@ -97,6 +133,8 @@ def find_method(name: str) -> AbstractMethod:
     """
     if name in FITTED:
         return Stored(name, lambda cell: fitted_policy(name, cell), FITTED[name].change)
+    if name == NEIGHBOUR.name:
+        return NEIGHBOUR
     if name in stored() or name.endswith((".safetensors", ".json")) or Path(f"{name}.safetensors").is_file():
         return _policy(name)
     try:
@@ -111,6 +149,12 @@ def fitted_policy(method: str, cell: Cell) -> str:
     """The name of the policy that a method of `FITTED` takes on a cell: KIND-FAMILY-DIMENSION and the ending."""
     fitted = FITTED[method]
     return f"{fitted.kind}-{cell.family.name}-{cell.family.dimension}{fitted.ending}"
+
+
+def _in_dimension(card: Mapping[str, Any], cell: Cell) -> Mapping[str, Any]:
+    """A card whose schedule is that of the cell's dimension."""
+    about = card["about"]
+    return {**card, "about": {**about, "schedule": {**about["schedule"], "dimension": cell.family.dimension}}}
 
 
 def _version_of(card: Mapping[str, Any], change: str | None) -> str:
@@ -133,7 +177,7 @@ def _policy(name: str) -> AbstractMethod:
 
 def _distinct(found: AbstractMethod, name: str) -> AbstractMethod:
     """The method, unless its records would be taken for those of a method of `FITTED`."""
-    if found.name in FITTED:
+    if found.name in (*FITTED, NEIGHBOUR.name):
         raise UnknownMethodError(
             f"`methods` must not bring a built-in method's name; rename {found.name!r} of {name!r}."
         )

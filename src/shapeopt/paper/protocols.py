@@ -28,12 +28,14 @@ ABLATION_SIGMA = 0.2
 
 PAPER_BASELINES = ("gd", "momentum", "nag", "rmsprop", "adam", "lionk", "shampoo", "soap", "sophia")
 PAPER_METHODS = ("universal", "paper", *PAPER_BASELINES)
+SETTINGS_METHODS = (*PAPER_METHODS, "tuned", "tuned_box")
 OTHER_BASELINES = tuple(name for name in BASELINES if name not in PAPER_BASELINES)  # those that its tables leave out
 TABLE_METHODS = (*PAPER_METHODS, "tuned", *OTHER_BASELINES)
 # what learning does: each kind as trained, by other seeds, as it began, and with parts taken away; see `variants`
 LEARNING_CHANGES = ("seed_1", "seed_2", "initialised", "zero_networks", "blind", "uncontrolled", "forgetful")
-LEARNING_METHODS = tuple(
-    name for kind in ("paper", "tuned") for name in (kind, *(f"{kind}_{change}" for change in LEARNING_CHANGES))
+LEARNING_METHODS = (
+    *(name for kind in ("paper", "tuned") for name in (kind, *(f"{kind}_{change}" for change in LEARNING_CHANGES))),
+    "tuned_neighbour",
 )
 
 
@@ -119,8 +121,8 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 tuple(_multiwell()),
                 (*TABLE_METHODS, *PEER_METHODS[1:]),
             ),
-            Protocol("settings", "the paper's S1 to S6 on Ackley", tuple(_settings()), PAPER_METHODS),
-            Protocol("oracles", "the paper's oracle ablation on Ackley", tuple(_oracles()), PAPER_METHODS),
+            Protocol("settings", "the paper's S1 to S6 on Ackley", tuple(_settings()), SETTINGS_METHODS),
+            Protocol("oracles", "the paper's oracle ablation on Ackley", tuple(_oracles()), SETTINGS_METHODS),
             Protocol(
                 "paper-learning",
                 "trained policies with parts of what they learned taken away",

@@ -44,6 +44,10 @@ def slow_terms(record: Record) -> dict[str, float]:
         out["term"] += r.value[T, i] / unit / batch
         out["best"] += min(r.value[:, i]) / unit / batch
         out["level"] += np.arcsinh(min(r.value[:, i])) / batch
+        late = [k for k in range(n) if k >= 0.75 * n]
+        for k in late:
+            change = abs(r.value[k, i] - r.value[k - 1, i]) / unit
+            out["settle"] += np.log10(change + 1e-12) / (batch * len(late))
         for k in range(1, n):
             out["prog"] += np.sqrt(np.sum((r.q[k, i] - r.goal[k, i]) ** 2)) / (batch * T)
         for k in range(T):
@@ -80,7 +84,7 @@ def test_every_term_is_the_slow_one_on_an_unroll(tiny):
     slow, fast = slow_terms(record), terms_of(record)
     for name in Terms._fields:
         np.testing.assert_allclose(getattr(fast, name), slow[name], rtol=1e-5, err_msg=name)
-        assert slow[name] > 0 or name in ("term", "best", "port"), name
+        assert slow[name] > 0 or name in ("term", "best", "port", "settle"), name
 
 
 def test_windows_add_up_to_the_run():
@@ -91,12 +95,12 @@ def test_windows_add_up_to_the_run():
         terms, before = rollout_terms(part, before, 6)
         total = {name: total[name] + getattr(terms, name) for name in total}
     whole = terms_of(record)
-    for name in ("term", "best", "prog", "ctrl", "jr", "port", "level"):
+    for name in ("term", "best", "prog", "ctrl", "jr", "port", "level", "settle"):
         np.testing.assert_allclose(total[name], getattr(whole, name), rtol=1e-12, err_msg=name)
 
 
 def test_the_whole_is_weighted_as_the_paper_s_table_says():
-    terms = Terms(*(jnp.asarray(10.0**k) for k in range(len(Terms._fields))))  # the last, `level`, is not the paper's
+    terms = Terms(*(jnp.asarray(10.0**k) for k in range(len(Terms._fields))))  # the last two are not the paper's
     slow = 1.0 + 0.5 * 10 + 0.1 * 1e2 + 0.4 * 1e3 + 0.25 * 1e4 + 1e-3 * 1e5 + 5e-4 * 1e6 + 5e-4 * 1e7
     np.testing.assert_allclose(terms.weighted(LossWeights()), slow, rtol=1e-12)
 

@@ -35,6 +35,7 @@ SHOWN = {
     "_blind": "not told where in the box it is",
     "_uncontrolled": "no controller",
     "_forgetful": "nothing written to memory",
+    "_neighbour": "heads trained in the nearest other dimension",
 }
 NOTES = (
     "`paper`: trained as the paper has it, the schedule's last weights. `tuned`: trained otherwise, never told "
@@ -43,7 +44,8 @@ NOTES = (
     "Wilcoxon's signed-rank test, with Holm's correction over the cells of a row, to say so (5 %). Gaps below "
     "1e-8 count as that. Hits: of the last position, and for multi-wells of the best value. Parts are taken away "
     "when the policy is run, not when it is trained; the tables “controller”, “memory” and “horizon” have "
-    "policies trained without. Networks are for one dimension, so that none runs in another.",
+    "policies trained without. Networks are for one dimension; what `tuned` learned, which its heads say to all "
+    "coordinates alike, is moved to another one, where all other weights are random.",
 )
 
 

@@ -22,7 +22,7 @@ from ..policy import PaperPolicy
 from ..weights import cast_policy
 from .curriculum import Curriculum, Grade, grades_of
 from .estimators import AbstractEstimator, Backpropagation, EvolutionStrategy, Reuse
-from .losses import LEVEL_WEIGHTS, OUTCOME_WEIGHTS, PAPER_WEIGHTS
+from .losses import LEVEL_WEIGHTS, OUTCOME_WEIGHTS, PAPER_WEIGHTS, SETTLED_WEIGHTS
 from .phases import Part, Plan
 from .sensing import Sensing
 
@@ -40,9 +40,15 @@ class Aim(Enum):
     PAPER = "paper"  # tab. shape_loss_weights
     OUTCOME = "outcome"  # the best value, a little of the last, and nothing else; the teacher is not asked
     LEVEL = "level"  # the best value on a scale that is logarithmic far from zero, likewise
+    SETTLED = "settled"  # as the outcome; the last value counts as much, and that a run comes to rest
 
 
-AIMS = {Aim.PAPER: PAPER_WEIGHTS, Aim.OUTCOME: OUTCOME_WEIGHTS, Aim.LEVEL: LEVEL_WEIGHTS}
+AIMS = {
+    Aim.PAPER: PAPER_WEIGHTS,
+    Aim.OUTCOME: OUTCOME_WEIGHTS,
+    Aim.LEVEL: LEVEL_WEIGHTS,
+    Aim.SETTLED: SETTLED_WEIGHTS,
+}
 
 
 class Keep(Enum):

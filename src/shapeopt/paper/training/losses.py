@@ -5,7 +5,8 @@ A run may be cut into windows. Terminal and best value then enter by how much th
 losses of all windows add up to the loss of the run, whatever the cuts.
 """
 
-from dataclasses import dataclass, fields
+import math
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import jax
@@ -17,13 +18,15 @@ from .record import Before, Record
 
 Scalar = Float[Array, ""]
 PORT_SHARE = 0.25  # weight of the port's size beside the operators' (eq. dp_jr_reg_loss)
+SETTLING = 0.25  # share of a run, its last, over which it should come to rest; chosen here
+STILL = 1e-12  # changes of f below this, in units of the first value, are rest; chosen here
 
 
 @dataclass(frozen=True)
 class LossWeights:
     """The weights of eq. main_training_objective; defaults are those of tab. shape_loss_weights.
 
-    Departs from the paper: `level`, which is 0 in what is trained as written.
+    Departs from the paper: `level` and `settle`, which are 0 in what is trained as written.
     """
 
     term: float = 1.0
@@ -35,6 +38,7 @@ class LossWeights:
     jr: float = 5e-4
     port: float = 5e-4
     level: float = 0.0  # not in the paper
+    settle: float = 0.0  # not in the paper
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -46,6 +50,8 @@ PAPER_WEIGHTS = LossWeights()
 OUTCOME_WEIGHTS = LossWeights(term=0.25, best=1.0, prog=0.0, ce=0.0, sg=0.0, ctrl=0.0, jr=0.0, port=0.0)
 # chosen here: what a user gets is the best value; the end counts a little, so that a run does not forget what it found
 LEVEL_WEIGHTS = LossWeights(term=0.0, best=0.0, prog=0.0, ce=0.0, sg=0.0, ctrl=0.0, jr=0.0, port=0.0, level=1.0)
+SETTLED_WEIGHTS = replace(OUTCOME_WEIGHTS, term=1.0, settle=0.02)
+# chosen here: the end counts as much as the best; a power of ten of rest is worth .02 of the first value
 # where first values differ by many powers of ten, as among atoms that overlap, a run that stays high counts for nothing
 # in units of its first value; by its level it does
 
@@ -62,6 +68,7 @@ class Terms(NamedTuple):
     jr: Scalar
     port: Scalar
     level: Scalar
+    settle: Scalar
 
     def weighted(self, weights: LossWeights) -> Scalar:
         """L_roll of eq. main_training_objective."""
@@ -73,7 +80,7 @@ def rollout_terms(record: Record, before: Before, readings: int) -> tuple[Terms,
 
         term = f(q_T) / (|f(q_0)| + 1),   best = min_n f(q_n) / (|f(q_0)| + 1),   prog = mean_n |q_n - anchor|,
         ctrl = mean |u|^2,   jr = mean (|Omega v| + |D v| + |u| / 4),   port = mean max(y . u, 0)^2,
-        level = asinh(min_n f(q_n))
+        level = asinh(min_n f(q_n)),   settle = mean over the last quarter of log10 |f(q_n) - f(q_n-1)| / (|f(q_0)| + 1)
 
     (eqs. dp_terminal_loss, dp_best_loss, dp_progress_loss, dp_control_loss, dp_jr_reg_loss, dp_port_power_penalty.)
 
@@ -98,8 +105,19 @@ def rollout_terms(record: Record, before: Before, readings: int) -> tuple[Terms,
         jr=average(channels.skew + channels.drag + PORT_SHARE * channels.port, leads_on),
         port=average(jnp.maximum(channels.power, 0.0) ** 2, leads_on),
         level=jnp.mean(jnp.arcsinh(after.best) - jnp.arcsinh(before.best)),
+        settle=_unrest(record, before, after, readings),
     )
     return terms, after
+
+
+def _unrest(record: Record, before: Before, after: Before, readings: int) -> Scalar:
+    """The window's share of `settle`. A policy cannot come to rest by standing still: its masses are multiples of the
+    stiffness that the readings show, so that steps become short only where curvature, or a kink, makes them."""
+    value, late = tame(record.value), math.ceil((1.0 - SETTLING) * readings)
+    earlier = jnp.concatenate([before.last[None], value[:-1]])
+    place = before.readings + jnp.arange(len(value), dtype=jnp.int32)[:, None]
+    change = jnp.abs(value - earlier) / (jnp.abs(after.first) + 1.0)
+    return jnp.sum(jnp.mean(jnp.where(place >= late, jnp.log10(change + STILL), 0.0), axis=1)) / (readings - late)
 
 
 def planner_terms(record: Record) -> tuple[Scalar, Scalar]:
