@@ -83,7 +83,7 @@ class HostRun:
         self.keeps_points = budget * problem.x0.size <= POINTS_KEPT
         self.keeps_stages = stages and self.keeps_points
         self.judges_gradients = False  # whether `result.gradient_fit` is asked for
-        self.box = Box.around(problem.lower, problem.upper, problem.x0)
+        self.box = Box.around(problem.lower, problem.upper, problem.x0).turned(policy.seam)
         self.record, self.census, self._quietly = RunRecord(), Census(), Quiet()
         self.calls, self.gradients = 0, 0
         self.best_x, self.best = problem.x0, np.inf

@@ -21,6 +21,8 @@ USUAL = 0.75  # share of left-out instances that are solved before late tactics 
 LONGEST_WAIT = 0.25  # but not later than after this share of the budget
 SHARES = (1e-1, 1e-2, 1e-3)
 OPENINGS = (2, 3)  # places, beside one
+COMBINED = (6, 12, 24)  # of combined places,
+MOST_OPENING = 0.25  # at most so much of the budget: what an opening that leads nowhere can cost
 OPTIONAL = ("separable sum", "turned axes", "sample", "noise check", "explore", "pair model")
 
 
@@ -30,7 +32,7 @@ def choose(jobs: Jobs, facts: Facts, untrained: Sequence[Run], budget: int, labe
     described = facts.descriptors is not None  # then later places are near the predicted one
     chosen: dict[str, Any] = {"opening": 1, "later": described}
     runs = _left_out(jobs, facts, chosen, budget, label)
-    for change in _changes(facts, seen):
+    for change in _changes(facts, seen, budget):
         trial = _with(chosen, change)
         tried = _left_out(jobs, facts, trial, budget, label)
         if np.mean(_scores(facts.best, tried, budget) - _scores(facts.best, runs, budget)) < -LEAST_GAIN:
@@ -48,13 +50,17 @@ def _with(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     return settings | change
 
 
-def _changes(facts: Facts, seen: set[str]) -> Iterator[dict[str, Any]]:
+def _changes(facts: Facts, seen: set[str], budget: int) -> Iterator[dict[str, Any]]:
     if facts.descriptors is not None:
         yield {"regression": None}
     if any(B is not None for B in facts.hessians):
         yield {"shape": None}
     for opening in OPENINGS:
         yield {"opening": opening}
+    if facts.combined is not None:
+        for opening in COMBINED:
+            if opening <= min(MOST_OPENING * budget, len(facts.combined)):
+                yield {"combines": True, "opening": opening}
     yield {"later": facts.descriptors is None}
     yield {"prior": None}
     for name in OPTIONAL:
