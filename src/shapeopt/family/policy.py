@@ -44,7 +44,7 @@ class FamilyPolicy:
         calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
         fall: least fall from x0 to the first place, as a share of force times distance, that is usual in the family.
         pays: whether training saw it need fewer calls than the untrained policy; if not, that one is used.
-        profiles: (n, k), values of training instances at the places, above that at the first one (tactics/recall.py); or
+        profiles: (rows, k), values of training instances at the places, above that at the first one (tactics/recall.py); or
             None: places are read in their order.
         seam: where the box opens in coordinates that are periodic, None for each of the others; None: all others.
         descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.

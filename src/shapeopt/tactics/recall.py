@@ -18,7 +18,8 @@ family are: if it is not lower than x0 by as much as there (`fall`),
 
     f(x0) - f(place) < fall |g(x0)| |x0 - place|,
 
-or if the force is not as small against that at x0 (`calm`). A later place whose basin is not lower than the base is a
+or if the force is not as small against that at x0 (`calm`). With profiles that is asked of the lowest of the first
+three places. A later place whose basin is not lower than the base is a
 failure, and a success makes up for two; where failures are too many, the memory is dropped, too. While it is
 believed it bids, if only less than any other tactic; when it is dropped it bids no more, which the family's planner
 looks at (planner/family.py). A run on another family is then an untrained one, less the readings made here.
@@ -42,6 +43,7 @@ INF = float("inf")
 OPENING, LATER = range(2)
 BELIEVED = 0.5  # bid of a memory that has nothing to read now: below a hop's, which is always there
 RIDGE = 1e-3  # lambda, in mean squares of a profile's values, times instances
+JUDGED = 3  # places after which a memory with profiles may be dropped
 Places = tuple[tuple[float, ...], ...]
 
 
@@ -175,8 +177,9 @@ class Recall(AbstractTactic):
         read, values = memory.read + 1, memory.values
         steep = ops.norm(board.base_g)
         least = self.fall * steep * ops.norm(q - board.base)
+        judged = (read >= JUDGED) | (read >= self.opening) if self.profiles else True
         strange = ops.no(board.base_f - f > least) | (ops.norm(g) > self.calm * steep)
-        dropped = (memory.phase == OPENING) & strange
+        dropped = (memory.phase == OPENING) & strange & judged
         over = (memory.phase == LATER) | dropped | (read >= self.opening)
         if self.profiles:
             values = ops.put(values, memory.row, ops.pick(plant.finite, plant.f, board.base_f))

@@ -3,7 +3,8 @@
     modes       of each coordinate the clusters of its values over instances, where more than one instance has them
     combined    all combinations of modes, the rarest modes left out while they are too many
     profiles    values of all instances at all combinations, above that at the first one, in units of their spread; none
-                counted above the lower quartile of its instance, so that a few clashes do not drown the rest
+                counted above the lower quartile of its instance, so that a few clashes do not drown the rest. And a row
+                for each mode, 1 where a combination has it: what an instance's own preference for it would add
 
 A molecule's torsions are an example: each bond has two or three preferred angles, and which combination of them is the
 lowest differs from one molecule to the next.
@@ -17,6 +18,7 @@ APART = 0.1  # of a coordinate's width: values further apart belong to different
 SHARED = 2  # instances that a mode has at the least
 MOST_COMBINED = 256
 QUARTILE = 0.25
+OWN = 0.1  # of the mean square of all profiles, that of an instance's own preferences
 
 
 def combined(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -43,11 +45,13 @@ def _modes(column: np.ndarray, apart: float) -> list[tuple[int, float]]:
     return sorted(found, reverse=True)
 
 
-def profiles(values: np.ndarray, first: int) -> np.ndarray:
-    """(n, m): values of instances at places as a tactic compares them with its readings (tactics/recall.py).
+def profiles(values: np.ndarray, places: np.ndarray, first: int) -> np.ndarray:
+    """(n + modes, m): values of instances at places as a tactic compares them with its readings (tactics/recall.py), and
+    a row for each mode.
 
     Arguments:
         values: (n, m), not finite where an instance has none.
+        places: (m, d).
         first: the place with whose value others are compared.
     """
     values = np.where(np.isfinite(values), values, np.inf)
@@ -56,4 +60,8 @@ def profiles(values: np.ndarray, first: int) -> np.ndarray:
     rises = np.minimum(values, high[:, None]) - np.minimum(values[:, first], high)[:, None]
     spread = high - values.min(axis=1)
     sound = np.isfinite(spread) & (spread > 0)
-    return rises[sound] / spread[sound, None]
+    seen = rises[sound] / spread[sound, None]
+    shown = [column == mode for column in places.T for mode in np.unique(column)]
+    rows = np.array(shown, float) - np.array(shown, float)[:, [first]]
+    size = OWN * (seen**2).sum() / max((rows**2).sum(), 1e-300)
+    return np.concatenate([seen, size**0.5 * rows])

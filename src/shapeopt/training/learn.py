@@ -119,8 +119,8 @@ def _combining(facts: Facts, settings: dict[str, Any]) -> FamilyPolicy:
     made = replace(learn(facts), **settings)
     values = values[:, -len(places) :]
     first = greedy(_shares(facts, values), 1)[0]
-    rises = profiles(values, first)
-    order = np.argsort(rises.mean(axis=0), kind="stable")
+    rises = profiles(values, places, first)
+    order = np.argsort(rises[: len(facts.x)].mean(axis=0), kind="stable")
     order = np.append(first, order[order != first])
     nearest = (abs(facts.x[:, None, :] - places) / facts.scale).sum(axis=-1).argmin(axis=1)
     reach = np.sqrt(np.median((facts.x - places[nearest]) ** 2, axis=0)) / 0.67
