@@ -20,8 +20,9 @@ from ..tactics import AbstractTactic, Interpolate, Recall, Refine
 from .regression import Regression
 
 LEAST_RADIUS = 0.03  # of a first step by root coordinate, where the box is 10 wide
+LEAST_SPREAD = 0.5  # of a first step by values: a smaller one costs much from a start that the memory does not know
 WIDEST = 1e6  # eigenvalues of the metric are kept within this ratio
-NAMES = ("places", "width", "reach", "shape", "reach_given", "profiles")  # of arrays
+NAMES = ("places", "width", "reach", "shape", "reach_given", "profiles", "turn")  # of arrays
 MOST_PLACES, MOST_DIMENSIONS = 1000, 10_000  # that a file may have
 
 
@@ -42,11 +43,13 @@ class FamilyPolicy:
         until: for how many calls they wait at most.
         later: whether places are read after basins, too, not only in the opening.
         calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
-        fall: least fall from x0 to the first place, as a share of force times distance, that is usual in the family.
+        fall: least fall from x0 to the first place, as a share of force times distance, that is usual in the family; with
+            profiles and values alone that to the middle one of the first three, as a share of their range.
         pays: whether training saw it need fewer calls than the untrained policy; if not, that one is used.
         profiles: (rows, k), values of training instances at the places, above that at the first one (tactics/recall.py); or
             None: places are read in their order.
         seam: where the box opens in coordinates that are periodic, None for each of the others; None: all others.
+        turn: (2, d), the bounds between which they are.
         descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.
         card: how it was trained, and what it was worth.
 
@@ -71,6 +74,7 @@ class FamilyPolicy:
     pays: bool = True
     profiles: np.ndarray | None = None
     seam: tuple[float | None, ...] | None = None
+    turn: np.ndarray | None = None
     descriptor: Any = None
     card: Mapping[str, Any] = field(default_factory=dict)
 
@@ -107,7 +111,8 @@ class FamilyPolicy:
             raise ValueError("`policy` is a family's, which needs `bounds` on both sides of every coordinate.")
         if not self.pays:
             return Policy()
-        box = Box.around(problem.lower.astype(float), problem.upper.astype(float)).turned(self.seam)
+        seam = self._seam_of(problem)
+        box = Box.around(problem.lower.astype(float), problem.upper.astype(float)).turned(seam)
         descriptor = getattr(fun, "descriptor", None) if self.descriptor is None else self.descriptor
         places, reach, width, centres = self.places, self.reach, self.width, len(self.places)
         profiles = () if self.profiles is None else _plain(self.profiles)
@@ -122,11 +127,18 @@ class FamilyPolicy:
         radius = max(LEAST_RADIUS, float(np.sqrt(np.mean((reach / scale) ** 2))))
         late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name in self.late)
         tactics = (recall, *(self._fitted(tactic, scale, radius) for tactic in TACTICS))
-        return Policy(tactics, FamilyOrder(late=late, until=self.until), self.seam)
+        return Policy(tactics, FamilyOrder(late=late, until=self.until), seam)
+
+    def _seam_of(self, problem: Problem) -> tuple[float | None, ...] | None:
+        """The seam, if the problem's bounds are those between which the family is periodic."""
+        if self.seam is None or self.turn is None:
+            return None
+        same = np.allclose(np.stack([problem.lower, problem.upper]), self.turn, rtol=1e-9, atol=0.0)
+        return self.seam if same else None
 
     def _fitted(self, tactic: AbstractTactic, scale: np.ndarray, radius: float) -> AbstractTactic:
         if isinstance(tactic, Interpolate):
-            return replace(tactic, first_radius=min(tactic.first_radius, 2.0 * radius))
+            return replace(tactic, first_radius=min(tactic.first_radius, max(LEAST_SPREAD, 2.0 * radius)))
         if not isinstance(tactic, Refine):
             return tactic
         tactic = replace(tactic, opening_radius=radius)
@@ -218,7 +230,7 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
     rows = arrays["profiles"].shape[0] if "profiles" in arrays else 0
     if rows > MOST_PLACES:
         raise ValueError(f"`profiles` has {rows} rows")
-    sizes = {"profiles": (rows, count)} | {"places": (count, d), "width": (d,), "reach": (d,), "shape": (d, d), "reach_given": (d,)}
+    sizes = {"profiles": (rows, count), "turn": (2, d)} | {"places": (count, d), "width": (d,), "reach": (d,), "shape": (d, d), "reach_given": (d,)}
     regression = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith("regression.")}
     if regression:
         n, p = regression["inputs"].shape
@@ -246,6 +258,7 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
         bool(settings.get("pays", True)),
         arrays.get("profiles"),
         _seam(settings.get("seam"), d),
+        arrays.get("turn"),
         card=card["about"],
     )
 

@@ -18,8 +18,12 @@ family are: if it is not lower than x0 by as much as there (`fall`),
 
     f(x0) - f(place) < fall |g(x0)| |x0 - place|,
 
-or if the force is not as small against that at x0 (`calm`). With profiles that is asked of the lowest of the first
-three places. A later place whose basin is not lower than the base is a
+or if the force is not as small against that at x0 (`calm`). With profiles and readings of values alone, it is
+judged by the values of the first three places: if
+
+    f(x0) - middle < fall (highest - lowest).
+
+A later place whose basin is not lower than the base is a
 failure, and a success makes up for two; where failures are too many, the memory is dropped, too. While it is
 believed it bids, if only less than any other tactic; when it is dropped it bids no more, which the family's planner
 looks at (planner/family.py). A run on another family is then an untrained one, less the readings made here.
@@ -43,7 +47,7 @@ INF = float("inf")
 OPENING, LATER = range(2)
 BELIEVED = 0.5  # bid of a memory that has nothing to read now: below a hop's, which is always there
 RIDGE = 1e-3  # lambda, in mean squares of a profile's values, times instances
-JUDGED = 3  # places after which a memory with profiles may be dropped
+JUDGED = 3  # places by whose values a memory with profiles is judged
 Places = tuple[tuple[float, ...], ...]
 
 
@@ -153,10 +157,10 @@ class Recall(AbstractTactic):
         row = ops.whole(ops.pick(listed, memory.read, 0))
         if not self.profiles:
             return row
-        return ops.cond(listed & (memory.read >= 2), lambda: self._expected(ops, memory), lambda: row)
+        return ops.cond(listed & (memory.read >= JUDGED), lambda: self._expected(ops, memory), lambda: row)
 
     def _expected(self, ops: Any, memory: RecallMemory) -> Any:
-        """The place that is expected to be the lowest of those not read; the second where all values are equal."""
+        """The place that is expected to be the lowest of those not read."""
         xp = ops.xp
         profiles = np.array(self.profiles)
         read = memory.values < INF
@@ -175,14 +179,11 @@ class Recall(AbstractTactic):
         lowest = plant.finite & (plant.f < memory.f)
         q, f, g = ops.pick(lowest, (plant.q, plant.f, plant.g), (memory.q, memory.f, memory.g))
         read, values = memory.read + 1, memory.values
-        steep = ops.norm(board.base_g)
-        least = self.fall * steep * ops.norm(q - board.base)
-        judged = (read >= JUDGED) | (read >= self.opening) if self.profiles else True
-        strange = ops.no(board.base_f - f > least) | (ops.norm(g) > self.calm * steep)
-        dropped = (memory.phase == OPENING) & strange & judged
-        over = (memory.phase == LATER) | dropped | (read >= self.opening)
         if self.profiles:
             values = ops.put(values, memory.row, ops.pick(plant.finite, plant.f, board.base_f))
+        strange = self._is_strange(ops, board, values, read, q, f, g)
+        dropped = (memory.phase == OPENING) & strange
+        over = (memory.phase == LATER) | dropped | (read >= self.opening)
         memory = memory._replace(
             q=q,
             f=f,
@@ -193,6 +194,16 @@ class Recall(AbstractTactic):
         )
         row = self._next(ops, memory)
         return memory._replace(row=row, target=self._rows(ops, q.dtype)[row]), ends(ops, over, Cause.DONE)
+
+    def _is_strange(self, ops: Any, board: Board, values: Any, read: Any, q: Any, f: Any, g: Any) -> Any:
+        """Whether what was read is not what places of the family are."""
+        if self.profiles and not self.calm < INF:  # readings are values alone
+            first = values[:JUDGED]
+            low, middle, high = first.min(), ops.xp.sort(first)[JUDGED // 2], first.max()
+            return (read == JUDGED) & ops.no(board.base_f - middle > self.fall * (high - low))
+        steep = ops.norm(board.base_g)
+        least = self.fall * steep * ops.norm(q - board.base)
+        return ops.no(board.base_f - f > least) | (ops.norm(g) > self.calm * steep)
 
     def propose(
         self, ops: Any, memory: RecallMemory, board: Board, plant: Plant, step: Step

@@ -16,13 +16,13 @@ import numpy as np
 
 APART = 0.1  # of a coordinate's width: values further apart belong to different clusters
 SHARED = 2  # instances that a mode has at the least
-MOST_COMBINED = 256
+FEWEST, MOST_COMBINED = 4, 256  # combinations
 QUARTILE = 0.25
 OWN = 0.1  # of the mean square of all profiles, that of an instance's own preferences
 
 
 def combined(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """(m, d): all combinations of modes; m is 0 where no coordinate has several.
+    """(m, d): all combinations of modes; m is 0 where they are few.
 
     Arguments:
         x: (n, d), the best places of instances.
@@ -32,9 +32,8 @@ def combined(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
     while np.prod([len(one) for one in modes], dtype=float) > MOST_COMBINED:
         rarest = min((one for one in modes if len(one) > 1), key=lambda one: one[-1][0])
         rarest.pop()
-    if all(len(one) < 2 for one in modes) or any(not one for one in modes):
-        return np.empty((0, x.shape[1]))
-    return np.array(list(itertools.product(*([place for _, place in one] for one in modes))))
+    places = np.array(list(itertools.product(*([place for _, place in one] for one in modes))))
+    return places if len(places) >= FEWEST else np.empty((0, x.shape[1]))
 
 
 def _modes(column: np.ndarray, apart: float) -> list[tuple[int, float]]:

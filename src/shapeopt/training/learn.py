@@ -47,6 +47,7 @@ class Facts:
         ratios: log R of descents.
         combined: (m, d), places put together from those of several instances (combine.py).
         seam: where boxes open in periodic coordinates (periodic.py); x, then, is within a turn from there.
+        turn: (2, d), the bounds of all instances.
     """
 
     x: np.ndarray
@@ -59,6 +60,7 @@ class Facts:
     ratios: Sequence[Sequence[float]]
     combined: np.ndarray | None = None
     seam: tuple[float | None, ...] | None = None
+    turn: np.ndarray | None = None
 
     def only(self, rows: np.ndarray) -> "Facts":
         """Of some instances; the median stays that of all."""
@@ -77,6 +79,7 @@ class Facts:
             [self.ratios[i] for i in chosen],
             self.combined,
             self.seam,
+            self.turn,
         )
 
 
@@ -107,6 +110,7 @@ def learn(facts: Facts, combines: bool = False, **settings: Any) -> FamilyPolicy
             "reach_given": given,
             "prior": prior_of(facts),
             "seam": facts.seam,
+            "turn": None if facts.seam is None else facts.turn,
         }
         | settings
     )

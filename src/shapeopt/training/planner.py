@@ -32,15 +32,16 @@ def choose(jobs: Jobs, facts: Facts, untrained: Sequence[Run], budget: int, labe
     described = facts.descriptors is not None  # then later places are near the predicted one
     chosen: dict[str, Any] = {"opening": 1, "later": described}
     runs = _left_out(jobs, facts, chosen, budget, label)
+    lowest = np.minimum(facts.best, [run.fun for run in runs])
     for change in _changes(facts, seen, budget):
         trial = _with(chosen, change)
         tried = _left_out(jobs, facts, trial, budget, label)
-        if np.mean(_scores(facts.best, tried, budget) - _scores(facts.best, runs, budget)) < -LEAST_GAIN:
+        lowest = np.minimum(lowest, [run.fun for run in tried])  # one floor for all, or a worse basin counts as reached
+        if np.mean(_scores(lowest, tried, budget) - _scores(lowest, runs, budget)) < -LEAST_GAIN:
             chosen, runs = trial, tried
-    lowest = np.minimum(facts.best, [run.fun for run in runs])
     gains = _scores(lowest, untrained, budget) - _scores(lowest, runs, budget)
     pays = bool(np.mean(gains) > max(LEAST_GAIN, np.std(gains) / len(gains) ** 0.5))
-    calls = [_calls(low, run, budget)[-1] for low, run in zip(facts.best, runs, strict=True)]
+    calls = [_calls(low, run, budget)[-1] for low, run in zip(lowest, runs, strict=True)]
     until = min(_longest(chosen, budget), 2.0 + float(np.quantile(calls, USUAL)))
     return chosen | {"until": until, "pays": pays}
 

@@ -25,6 +25,7 @@ from ..engines.host import whole
 from ..family import FamilyPolicy
 from ..family.regression import fit_regression
 from ..optimizer import Policy
+from ..tactics.recall import JUDGED
 from .agree import agreed
 from .combine import combined
 from .instance import Source, class_source, is_folder, list_source
@@ -203,6 +204,8 @@ class _Training:
         facts = self._facts(first, self.seam.unrolled(np.array([run.x for run in first])))
         facts = agreed(facts, self._descend)
         facts = replace(self._facts(first, facts.x, combined(facts.x, facts.scale)), best=facts.best)
+        if facts.combined is not None:
+            facts = self._from_combined(first, facts)
         settings = choose(self.jobs, facts, first, budget, f"{self.label}/choose")
         policy = learn(facts, **settings)
         calm, fall = self._usual(facts, policy)
@@ -217,6 +220,18 @@ class _Training:
         named = policy if isinstance(policy, str) else "trained"
         jobs = [Job(f"{self.label}/{what}/{named}{word}/{n}/{budget}", n, policy, budget) for n in numbers]
         return self.jobs.run(what, jobs)
+
+    def _from_combined(self, first: list[Run], facts: Facts) -> Facts:
+        """The facts after a descent of each instance from its lowest combination, where one is lower than its best
+        basin so far."""
+        places, values = facts.combined, facts.values
+        assert places is not None and values is not None
+        lowest = places[np.argmin(values[:, -len(places) :], axis=1)]
+        found = self._descend("combined", self.numbers, list(lowest))
+        better = np.array([run.fun for run in found]) < facts.best
+        x = np.where(better[:, None], np.array([run.x for run in found]), facts.x)
+        best = np.minimum(facts.best, [run.fun for run in found])
+        return replace(self._facts(first, x, combined(x, facts.scale)), best=best)
 
     def _seam(self, x: np.ndarray) -> Seam:
         """Of periodic coordinates; none where instances have different bounds."""
@@ -248,12 +263,15 @@ class _Training:
             ratios=[run.ratios for run in first],
             combined=places if len(places) else None,
             seam=self.seam.setting,
+            turn=np.stack([self.seam.lower, self.seam.upper]),
         )
 
     def _usual(self, facts: Facts, policy: FamilyPolicy) -> tuple[float, float]:
         """The force to expect at the first place, as a share of that at x0, and the fall, as a share of force times
         distance: little more, and little less, than in most instances, each judged by a place that it had no part
         in."""
+        if policy.profiles is not None and all(self.jobs.instance(number).jac is None for number in self.numbers):
+            return np.inf, self._usual_values(facts, policy)
         places = np.repeat(policy.places[:1], len(facts.x), axis=0)
         if policy.regression is not None and facts.descriptors is not None:
             places = fit_regression(facts.descriptors, facts.x, facts.scale)[1]
@@ -266,6 +284,16 @@ class _Training:
             return np.inf, 0.0
         calm, fall = np.quantile(usual[:, 0], USUAL), np.quantile(usual[:, 1], 1.0 - USUAL)
         return SLACK * float(calm), max(float(fall), 0.0) / SLACK
+
+    def _usual_values(self, facts: Facts, policy: FamilyPolicy) -> float:
+        """The same for values alone: the fall to the middle one of the first three places, as a share of their
+        range."""
+        shares = []
+        for number in self.numbers:
+            values = np.sort(values_at(self.jobs.instance(number), self.seam.inside(policy.places[:JUDGED])))
+            if np.isfinite(values).all() and values[-1] > values[0]:
+                shares.append((facts.start[number] - values[JUDGED // 2]) / (values[-1] - values[0]))
+        return max(float(np.quantile(shares, 1.0 - USUAL)), 0.0) / SLACK if len(shares) >= FEWEST_SHARES else 0.0
 
     def _descend(self, word: str, numbers: Sequence[int], places: Sequence[np.ndarray]) -> list[Run]:
         """Short runs of instances from places."""
