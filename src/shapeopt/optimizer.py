@@ -114,7 +114,8 @@ Stage = tuple[Any, Any, Board, tuple[Any, ...]]  # the active tactic, its horizo
 class Policy:
     """A tuple of tactics and a planner. An ablation is another tuple, and a tactic of your own is one more entry.
 
-    `seam`: where the box opens in coordinates that are periodic, in the user's units; None for the others (core/box.py).
+    `seam`: where the box opens in coordinates that are periodic, in the user's units; None for the others
+    (core/box.py).
     """
 
     tactics: tuple[AbstractTactic, ...] = TACTICS

@@ -125,7 +125,10 @@ PATTERNS = ((0.0, -0.1, -0.4, 0.3, -1.0, 0.5), (0.0, 0.1, 0.4, -0.3, 0.5, -1.0))
 
 
 def line(values):
-    return lambda x: (float(np.interp(x[0] + 2.5, np.arange(6), values) + 50.0 * x[1] ** 2), np.array([0.1, 100.0 * x[1]]))
+    return lambda x: (
+        float(np.interp(x[0] + 2.5, np.arange(6), values) + 50.0 * x[1] ** 2),
+        np.array([0.1, 100.0 * x[1]]),
+    )
 
 
 @pytest.mark.parametrize(("row", "scale", "level"), [(0, 1.0, 0.0), (1, 1.0, 0.0), (0, 1e4, -7.0), (1, 1e-3, 1e3)])

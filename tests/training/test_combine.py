@@ -39,7 +39,7 @@ def periodic(x):
 
 
 def test_periodic_coordinates_are_found_and_the_seam_is_where_no_minimum_is():
-    """The second coordinate is a parabola; an even one in the fourth has equal values at its bounds, and other slopes."""
+    """The second coordinate is a parabola; the fourth is even: equal values at its bounds, and other slopes."""
     fun = lambda x: periodic(x) + 0.01 * x[3] ** 2  # noqa: E731
     bounds = [(-np.pi, np.pi)] * 4
     x = np.array([[3.1, 0.3, 1.2, 0.0], [-3.1, 0.3, 1.2, 0.0], [1.1, 0.3, 1.2, 0.0]])

@@ -43,11 +43,11 @@ class FamilyPolicy:
         until: for how many calls they wait at most.
         later: whether places are read after basins, too, not only in the opening.
         calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
-        fall: least fall from x0 to the first place, as a share of force times distance, that is usual in the family; with
-            profiles and values alone that to the middle one of the first three, as a share of their range.
+        fall: least fall from x0 to the first place, as a share of force times distance, that is usual in the family;
+            with profiles and values alone that to the middle one of the first three, as a share of their range.
         pays: whether training saw it need fewer calls than the untrained policy; if not, that one is used.
-        profiles: (rows, k), values of training instances at the places, above that at the first one (tactics/recall.py); or
-            None: places are read in their order.
+        profiles: (rows, k), values of training instances at the places, above that at the first one
+            (tactics/recall.py); or None: places are read in their order.
         seam: where the box opens in coordinates that are periodic, None for each of the others; None: all others.
         turn: (2, d), the bounds between which they are.
         descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.
@@ -230,7 +230,13 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
     rows = arrays["profiles"].shape[0] if "profiles" in arrays else 0
     if rows > MOST_PLACES:
         raise ValueError(f"`profiles` has {rows} rows")
-    sizes = {"profiles": (rows, count), "turn": (2, d)} | {"places": (count, d), "width": (d,), "reach": (d,), "shape": (d, d), "reach_given": (d,)}
+    sizes = {"profiles": (rows, count), "turn": (2, d)} | {
+        "places": (count, d),
+        "width": (d,),
+        "reach": (d,),
+        "shape": (d, d),
+        "reach_given": (d,),
+    }
     regression = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith("regression.")}
     if regression:
         n, p = regression["inputs"].shape

@@ -45,8 +45,8 @@ def _modes(column: np.ndarray, apart: float) -> list[tuple[int, float]]:
 
 
 def profiles(values: np.ndarray, places: np.ndarray, first: int) -> np.ndarray:
-    """(n + modes, m): values of instances at places as a tactic compares them with its readings (tactics/recall.py), and
-    a row for each mode.
+    """(n + modes, m): values of instances at places as a tactic compares them with its readings (tactics/recall.py),
+    and a row for each mode.
 
     Arguments:
         values: (n, m), not finite where an instance has none.

@@ -278,7 +278,9 @@ class _Training:
         shares = []
         for number, place in zip(self.numbers, places, strict=True):
             if not np.array_equal(place, facts.x[number]):
-                shares.append(usual_at(self.jobs.instance(number), self._inside(number, place), number, self.seam.unrolled))
+                shares.append(
+                    usual_at(self.jobs.instance(number), self._inside(number, place), number, self.seam.unrolled)
+                )
         usual = np.array([pair for pair in shares if np.isfinite(pair).all()])
         if len(usual) < FEWEST_SHARES:
             return np.inf, 0.0
