@@ -92,10 +92,10 @@ LIMITS = """## Why gradients teach little, and what `tuned` does instead
   on Lévy in two dimensions fewer runs hit the target, though their mean gap is a small part of what it was, and on S6
   far more trajectories hit than the paper's, and none comes within 1e-8. With optima and starts anywhere in the box
   Lévy in 20 and 100 dimensions is worse than untrained; see the tables.
-- **Rastrigin is not learned.** Validation of `tuned` runs does not change in the third digit in 2, 20 and 100 dimensions,
-  and no such policy is shipped. A guess: the slope towards better basins is a thirtieth of that of the ripples, and
-  some fifty readings do not average it out. Trained as written, validation in 20 dimensions went from -.9651 to -.9640.
-"""
+- **Rastrigin is not learned.** Validation of `tuned` runs does not change in the third digit in 2, 20 and 100
+  dimensions, and no such policy is shipped. A guess: the slope towards better basins is a thirtieth of that of the
+  ripples, and some fifty readings do not average it out. Trained as written, validation in 20 dimensions went from
+  -.9651 to -.9640. """
 
 
 MORE = """## What the paper names without figures

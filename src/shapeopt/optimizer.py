@@ -112,10 +112,15 @@ Stage = tuple[Any, Any, Board, tuple[Any, ...]]  # the active tactic, its horizo
 
 @dataclass(frozen=True)
 class Policy:
-    """A tuple of tactics and a planner. An ablation is another tuple, and a tactic of your own is one more entry."""
+    """A tuple of tactics and a planner. An ablation is another tuple, and a tactic of your own is one more entry.
+
+    `seam`: where the box opens in coordinates that are periodic, in the user's units; None for the others
+    (core/box.py).
+    """
 
     tactics: tuple[AbstractTactic, ...] = TACTICS
     planner: FixedOrder | FamilyOrder = field(default_factory=FixedOrder)
+    seam: tuple[float | None, ...] | None = None
 
     def __post_init__(self) -> None:
         names = [tactic.name for tactic in self.tactics]

@@ -128,3 +128,45 @@ def test_minimize_and_shape_take_the_path(tmp_path):
 def test_a_path_without_files_is_refused_in_one_line():
     with pytest.raises(ValueError, match="`policy` must be"):
         shapeopt.minimize(lambda x: float(x @ x), np.ones(2), bounds=(-1, 1), policy="nothing/here")
+
+
+def turning():
+    turn = np.array([[-2.0] * 3, [2.0] * 3])
+    return made(profiles=RNG.normal(size=(5, 4)), seam=(1.0, None, -0.5), turn=turn, fall=0.3)
+
+
+def test_profiles_and_seam_come_back_from_disk(tmp_path):
+    policy = turning()
+    policy.save(tmp_path / "p")
+    again, box = load_family(tmp_path / "p"), problem((-2, 2))
+    assert again.seam == policy.seam and again.policy_for(box) == policy.policy_for(box)
+    np.testing.assert_array_equal(tactic(again.policy_for(box), Recall).profiles, policy.profiles)
+
+
+def test_a_box_opens_at_the_seam_only_between_the_bounds_of_the_family():
+    """A place at 1.2 lies next to the seam at 1: at the lower side of the turned box, inside of any other."""
+    policy = replace(turning(), places=np.full((4, 3), 1.2))
+    own, other = (policy.policy_for(problem(bounds)) for bounds in ((-2, 2), (-3, 3)))
+    assert own.seam == policy.seam and other.seam is None
+    np.testing.assert_allclose(tactic(own, Recall).places[0], [-4.5, 3.0, -0.75])
+    np.testing.assert_allclose(tactic(other, Recall).places[0], [2.0] * 3)
+
+
+@pytest.mark.parametrize("seam", [[1.0], [1.0, float("inf"), None], ["x", None, None]])
+def test_a_seam_that_does_not_fit_is_refused(tmp_path, seam):
+    turning().save(tmp_path / "p")
+    card = json.loads((tmp_path / "p.json").read_text())
+    card["settings"]["seam"] = seam
+    (tmp_path / "p.json").write_text(json.dumps(card))
+    with pytest.raises(PolicyFileError):
+        load_family(tmp_path / "p")
+
+
+def test_a_minimum_across_the_bounds_is_reached_in_a_turned_box():
+    """x0 lies at one bound, the minimum a little beyond it, that is at the other one."""
+    wave = lambda x: float(2.0 - np.cos(x - 3.3).sum())  # noqa: E731
+    around, plain = {"budget": 60, "bounds": [(-np.pi, np.pi)] * 2}, np.full(2, 3.0)
+    turned = shapeopt.minimize(wave, plain, policy=Policy(seam=(0.0, 0.0)), **around)
+    assert turned.fun < 1e-6 and (abs(turned.x) <= np.pi).all()
+    np.testing.assert_allclose(turned.x, 3.3 - 2.0 * np.pi, atol=1e-3)
+    assert (abs(np.array(turned.trace.x)) <= np.pi).all()

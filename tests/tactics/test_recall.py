@@ -113,3 +113,49 @@ def test_both_engines_recall_the_same_places():
 def test_a_memory_that_does_not_fit_is_refused(places, width, opening):
     with pytest.raises(ValueError, match="places"):
         Recall(places, width, opening)
+
+
+def profiled(fall=0.0, opening=5):
+    """Six places on a line whose values follow one of two patterns: the lowest is at 4, or at 5."""
+    places = tuple((float(i) - 2.5, 0.0) for i in range(6))
+    return Policy((Recall(places, (0.1, 0.1), opening, profiles=PATTERNS, fall=fall), *TACTICS))
+
+
+PATTERNS = ((0.0, -0.1, -0.4, 0.3, -1.0, 0.5), (0.0, 0.1, 0.4, -0.3, 0.5, -1.0))
+
+
+def line(values):
+    return lambda x: (
+        float(np.interp(x[0] + 2.5, np.arange(6), values) + 50.0 * x[1] ** 2),
+        np.array([0.1, 100.0 * x[1]]),
+    )
+
+
+@pytest.mark.parametrize(("row", "scale", "level"), [(0, 1.0, 0.0), (1, 1.0, 0.0), (0, 1e4, -7.0), (1, 1e-3, 1e3)])
+def test_what_was_read_says_which_place_comes_next_whatever_the_scale_and_level_of_f(row, scale, level):
+    """After the first three places the pattern is known."""
+    fun = line(np.array(PATTERNS[row]))
+    scaled = lambda x: (level + scale * fun(x)[0], scale * fun(x)[1])  # noqa: E731
+    run = run_on_host(scaled, X0, 12, policy=profiled())
+    assert run.tactics[1:6] == ["recall"] * 5
+    np.testing.assert_allclose(np.array(run.x)[1:5, 0], [-2.5, -1.5, -0.5, (1.5, 2.5)[row]])
+
+
+def test_a_memory_of_values_is_dropped_after_three_places_that_are_not_as_low_as_in_the_family():
+    high = run_on_host(lambda x: (-abs(x[1]), np.array([0.0, 1.0])), X0, 12, policy=profiled())
+    assert high.tactics.count("recall") == 3
+    slope = lambda x: (0.3 * abs(x[1]) + abs(x[0] + 2.5), np.array([1.0, -0.3]))  # noqa: E731
+    for fall, read in ((0.0, 5), (5.0, 3)):  # x0 lies 3.2 ranges of the three above their middle one
+        assert run_on_host(slope, X0, 12, policy=profiled(fall)).tactics.count("recall") == read
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_both_engines_read_profiles_in_the_same_order(row):
+    fun, policy = line(np.array(PATTERNS[row])), profiled()
+    host, device = (run(fun, X0, 7, policy=policy) for run in (run_on_host, run_on_device))
+    np.testing.assert_allclose(np.array(host.x)[:7], np.array(device.x)[:7], atol=1e-6)
+
+
+def test_profiles_that_do_not_fit_the_places_are_refused():
+    with pytest.raises(ValueError, match="profiles"):
+        Recall(((0.0,), (1.0,)), (0.1,), profiles=((0.0,),))

@@ -1,7 +1,10 @@
 """What is learned from runs: places in a useful order, the mean metric, a prior."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from shapeopt.training import planner
 from shapeopt.training.journals import secant_hessian
 from shapeopt.training.learn import Facts, greedy, learn, mean_shape, prior_of
 from shapeopt.training.run import Run
@@ -83,3 +86,14 @@ def test_the_table_counts_calls_to_shares_of_the_start_s_gap():
 def test_what_was_not_reached_counts_as_one_call_more_than_the_budget():
     rows = compare([run((10, 0.5))] * 3, [run((10, 0.0))] * 3, 50)
     assert rows[2].before == 51 and rows[2].solved_before == 0.0 and rows[2].solved_after == 1.0
+
+
+def test_settings_that_end_in_a_worse_basin_are_not_chosen_for_being_quick_there(monkeypatch):
+    """With one place runs end at .5 after five calls, and no run knew better; with two they reach 0 after twenty."""
+    known = facts(RNG.normal(size=(4, 2)), np.full((4, 5), 0.9))
+    known = replace(known, best=np.full(4, 0.5))
+    ends = {1: [(5, 0.5)], 2: [(6, 0.6), (20, 0.0)], 3: [(30, 0.0)]}
+    tried = lambda jobs, facts, settings, budget, label: [run(*ends[settings["opening"]])] * 4  # noqa: E731
+    monkeypatch.setattr(planner, "_left_out", tried)
+    untrained = [run((90, 0.5))] * 4
+    assert planner.choose(None, known, untrained, 100, "")["opening"] == 2

@@ -25,6 +25,9 @@ Vector = Any  # (d,), of NumPy or of JAX
 class Box(NamedTuple):
     """Bounds of a problem together with the affine map x = centre + scale * q.
 
+    Of a periodic coordinate, whose bounds are one turn apart, the box may open elsewhere than at the bounds: at
+    `seam`, x = lower + (centre + scale * q - lower) mod (upper - lower). NaN: a coordinate that is not periodic.
+
     The arrays are NumPy's or JAX's; each method computes with JAX where one of the arrays it meets is JAX's, and with
     NumPy otherwise.
 
@@ -35,6 +38,7 @@ class Box(NamedTuple):
     upper: Vector
     centre: Vector
     scale: Vector
+    seam: Vector | None = None
 
     @staticmethod
     def around(lower: Any, upper: Any, x0: Any = None) -> "Box":
@@ -88,6 +92,23 @@ class Box(NamedTuple):
         sound = (count > 0) & xp.isfinite(slope).all() & (scale > xp.finfo(scale.dtype).tiny).all()
         return self._replace(scale=xp.where(sound, scale, self.scale))
 
+    def turned(self, seam: Any) -> "Box":
+        """The box that opens at `seam` in coordinates that are periodic; NaN or None: the others."""
+        if seam is None:
+            return self
+        opens = np.asarray(seam, self.scale.dtype)
+        return self._replace(
+            centre=np.where(np.isnan(opens), self.centre, opens + REACH * self.scale).astype(self.centre.dtype),
+            seam=opens,
+        )
+
+    def _from(self, start: Vector, x: Vector) -> Vector:
+        """Periodic coordinates of x, moved by whole turns into the one that begins at `start`."""
+        xp: Any = namespace(x, start, self.scale)
+        turn = 2.0 * REACH * self.scale
+        moved = start + xp.mod(x - start, xp.where(turn > 0, turn, 1.0))
+        return xp.where(xp.isnan(self.seam), x, moved)
+
     @property
     def closed(self) -> Vector:
         """Which coordinates have bounds on both sides, and thereby their unit."""
@@ -97,17 +118,24 @@ class Box(NamedTuple):
     @property
     def q_lower(self) -> Vector:
         """Lower bound in internal coordinates (-REACH, or -inf where unbounded; 0 where the box has no width)."""
-        q = self.inward(self.lower)
-        return namespace(q).where(q > -FAR, q, -np.inf).astype(q.dtype)
+        return self._side(self.lower, -1.0)
 
     @property
     def q_upper(self) -> Vector:
         """Upper bound in internal coordinates (REACH, or inf where unbounded; 0 where the box has no width)."""
-        q = self.inward(self.upper)
-        return namespace(q).where(q < FAR, q, np.inf).astype(q.dtype)
+        return self._side(self.upper, 1.0)
+
+    def _side(self, bound: Vector, sign: float) -> Vector:
+        q = self._replace(seam=None).inward(bound)
+        xp: Any = namespace(q)
+        q = xp.where(sign * q < FAR, q, sign * np.inf)
+        if self.seam is not None:
+            q = xp.where(~xp.isnan(self.seam) & (self.scale > 0), sign * REACH, q)
+        return q.astype(self.scale.dtype)
 
     def inward(self, x: Vector) -> Vector:
         """x to internal coordinates."""
+        x = x if self.seam is None else self._from(self.seam, x)
         xp: Any = namespace(x, self.centre, self.scale)
         wide = self.scale > 0
         with np.errstate(invalid="ignore", over="ignore"):  # a width of a few denormal numbers
@@ -116,6 +144,7 @@ class Box(NamedTuple):
     def outward(self, q: Vector) -> Vector:
         """Internal coordinates to x; the last clip keeps round-off from leaving the bounds by one ulp."""
         x = self.centre + self.scale * q
+        x = x if self.seam is None else self._from(self.lower, x)
         if type(x) is np.ndarray:  # half the time of `clip`
             return np.minimum(np.maximum(x, self.lower), self.upper)
         return x.clip(self.lower, self.upper)

@@ -104,7 +104,7 @@ def run_batch(
         return state, (value, box.outward(state.q), state.info)
 
     with jax.enable_x64(optimizer.spec.dtype == np.float64):
-        box = Box(*(jnp.asarray(side) for side in box))
+        box = jax.tree.map(jnp.asarray, box)
         stacked = jax.tree.map(lambda *leaves: _on_device(np.stack(leaves), optimizer.spec.dtype), *starts)
         run = jax.jit(
             jax.vmap(lambda state: jax.lax.scan(read, state, length=rounds)), compiler_options=compiler_options()

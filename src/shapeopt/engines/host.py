@@ -88,7 +88,7 @@ class HostRun:
         self.keeps_stages = stages and self.keeps_points
         self.judges_gradients = False  # whether `result.gradient_fit` is asked for,
         self.keeps_forces = False  # for which forces are kept, as for the estimated mean of noisy values
-        self.box = Box.around(problem.lower, problem.upper, problem.x0)
+        self.box = Box.around(problem.lower, problem.upper, problem.x0).turned(policy.seam)
         self.record, self.census, self._quietly = RunRecord(), Census(), Quiet()
         self.calls, self.gradients = 0, 0
         self.best_x, self.best = problem.x0, np.inf

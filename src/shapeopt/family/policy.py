@@ -20,7 +20,9 @@ from ..tactics import AbstractTactic, Interpolate, Recall, Refine
 from .regression import Regression
 
 LEAST_RADIUS = 0.03  # of a first step by root coordinate, where the box is 10 wide
+LEAST_SPREAD = 0.5  # of a first step by values: a smaller one costs much from a start that the memory does not know
 WIDEST = 1e6  # eigenvalues of the metric are kept within this ratio
+NAMES = ("places", "width", "reach", "shape", "reach_given", "profiles", "turn")  # of arrays
 MOST_PLACES, MOST_DIMENSIONS = 1000, 10_000  # that a file may have
 
 
@@ -41,8 +43,13 @@ class FamilyPolicy:
         until: for how many calls they wait at most.
         later: whether places are read after basins, too, not only in the opening.
         calm: largest force at the first place, as a share of that at x0, that is usual in the family; infinite: any.
-        fall: least fall from x0 to the first place, as a share of force times distance, that is usual in the family.
+        fall: least fall from x0 to the first place, as a share of force times distance, that is usual in the family;
+            with profiles and values alone that to the middle one of the first three, as a share of their range.
         pays: whether training saw it need fewer calls than the untrained policy; if not, that one is used.
+        profiles: (rows, k), values of training instances at the places, above that at the first one
+            (tactics/recall.py); or None: places are read in their order.
+        seam: where the box opens in coordinates that are periodic, None for each of the others; None: all others.
+        turn: (2, d), the bounds between which they are.
         descriptor: of the problem at hand; None: that of the objective's attribute `descriptor`, if it has one.
         card: how it was trained, and what it was worth.
 
@@ -65,6 +72,9 @@ class FamilyPolicy:
     fall: float = 0.0
     later: bool = False
     pays: bool = True
+    profiles: np.ndarray | None = None
+    seam: tuple[float | None, ...] | None = None
+    turn: np.ndarray | None = None
     descriptor: Any = None
     card: Mapping[str, Any] = field(default_factory=dict)
 
@@ -101,25 +111,34 @@ class FamilyPolicy:
             raise ValueError("`policy` is a family's, which needs `bounds` on both sides of every coordinate.")
         if not self.pays:
             return Policy()
-        box = Box.around(problem.lower.astype(float), problem.upper.astype(float))
+        seam = self._seam_of(problem)
+        box = Box.around(problem.lower.astype(float), problem.upper.astype(float)).turned(seam)
         descriptor = getattr(fun, "descriptor", None) if self.descriptor is None else self.descriptor
         places, reach, width, centres = self.places, self.reach, self.width, len(self.places)
+        profiles = () if self.profiles is None else _plain(self.profiles)
         if self.regression is not None and self.reach_given is not None and descriptor is not None:
             places = np.concatenate([self.regression.predict(descriptor)[None, :], places[: self.opening - 1]])
-            reach, width, centres = self.reach_given, self.reach_given, 1
+            reach, width, centres, profiles = self.reach_given, self.reach_given, 1, ()
         scale = np.where(box.scale > 0, box.scale, 1.0)
         inside = np.clip(box.inward(places), -REACH, REACH)
         opening = min(self.opening, len(places))
         kernel = tuple((width / scale).tolist())
-        recall = Recall(_plain(inside), kernel, opening, centres, self.calm, self.fall, self.later)
+        recall = Recall(_plain(inside), kernel, opening, centres, self.calm, self.fall, self.later, profiles)
         radius = max(LEAST_RADIUS, float(np.sqrt(np.mean((reach / scale) ** 2))))
         late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name in self.late)
         tactics = (recall, *(self._fitted(tactic, scale, radius) for tactic in TACTICS))
-        return Policy(tactics, FamilyOrder(late=late, until=self.until))
+        return Policy(tactics, FamilyOrder(late=late, until=self.until), seam)
+
+    def _seam_of(self, problem: Problem) -> tuple[float | None, ...] | None:
+        """The seam, if the problem's bounds are those between which the family is periodic."""
+        if self.seam is None or self.turn is None:
+            return None
+        same = np.allclose(np.stack([problem.lower, problem.upper]), self.turn, rtol=1e-9, atol=0.0)
+        return self.seam if same else None
 
     def _fitted(self, tactic: AbstractTactic, scale: np.ndarray, radius: float) -> AbstractTactic:
         if isinstance(tactic, Interpolate):
-            return replace(tactic, first_radius=min(tactic.first_radius, 2.0 * radius))
+            return replace(tactic, first_radius=min(tactic.first_radius, max(LEAST_SPREAD, 2.0 * radius)))
         if not isinstance(tactic, Refine):
             return tactic
         tactic = replace(tactic, opening_radius=radius)
@@ -134,7 +153,7 @@ class FamilyPolicy:
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """What is stored, by name."""
-        found = {name: getattr(self, name) for name in ("places", "width", "reach", "shape", "reach_given")}
+        found = {name: getattr(self, name) for name in NAMES}
         if self.regression is not None:
             found |= {f"regression.{one.name}": getattr(self.regression, one.name) for one in fields(Regression)}
         return {name: np.ascontiguousarray(array, float) for name, array in found.items() if array is not None}
@@ -153,6 +172,7 @@ class FamilyPolicy:
             "later": self.later,
             "fall": self.fall,
             "pays": self.pays,
+            "seam": None if self.seam is None else list(self.seam),
         }
         settings |= {"calm": self.calm if np.isfinite(self.calm) else None}
         write_arrays(path, self.kind, settings, self.arrays, self.card)
@@ -207,7 +227,16 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
     count, d = arrays["places"].shape
     if not (1 <= count <= MOST_PLACES and 1 <= d <= MOST_DIMENSIONS):
         raise ValueError(f"`places` has shape {(count, d)}")
-    sizes = {"places": (count, d), "width": (d,), "reach": (d,), "shape": (d, d), "reach_given": (d,)}
+    rows = arrays["profiles"].shape[0] if "profiles" in arrays else 0
+    if rows > MOST_PLACES:
+        raise ValueError(f"`profiles` has {rows} rows")
+    sizes = {"profiles": (rows, count), "turn": (2, d)} | {
+        "places": (count, d),
+        "width": (d,),
+        "reach": (d,),
+        "shape": (d, d),
+        "reach_given": (d,),
+    }
     regression = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith("regression.")}
     if regression:
         n, p = regression["inputs"].shape
@@ -233,8 +262,20 @@ def _checked(arrays: Mapping[str, np.ndarray], card: Mapping[str, Any]) -> Famil
         float(settings.get("fall", 0.0)),
         bool(settings["later"]),
         bool(settings.get("pays", True)),
+        arrays.get("profiles"),
+        _seam(settings.get("seam"), d),
+        arrays.get("turn"),
         card=card["about"],
     )
+
+
+def _seam(stored: Any, d: int) -> tuple[float | None, ...] | None:
+    if stored is None:
+        return None
+    seam = tuple(None if one is None else float(one) for one in stored)
+    if len(seam) != d or not all(one is None or np.isfinite(one) for one in seam):
+        raise ValueError(f"`seam` has {len(seam)} numbers, or some that are not finite")
+    return seam
 
 
 def _plain(rows: np.ndarray) -> tuple[tuple[float, ...], ...]:

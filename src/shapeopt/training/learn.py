@@ -8,19 +8,21 @@
              never counted for it. Without objectives to call (journals), f_i is the mean quadratic around its best.
     metric   the inverse of exp(mean of log B_i), B_i the Hessian at an instance's best, its eigenvalues made
              positive and scaled to a determinant of 1: the log-Euclidean mean of positive definite matrices
+    combined  places put together from what coordinates have in common, in an order that is found within the run
     prior    median and mean deviation of log R over all descents that converged
 
 Nothing here knows a minimum that a run did not find.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..family import FamilyPolicy
 from ..family.regression import fit_regression
+from .combine import profiles
 
 SMALLEST = 1e-7  # share of the start's gap below which places are equally good
 MOST_PLACES = 12
@@ -37,12 +39,15 @@ class Facts:
     Arguments:
         x: (n, d), the best places found.
         scale: (d,), widths of coordinates.
-        values: (n, n + 1), those of instance i at candidate j: the x of all instances, then their median; None where
-            objectives can't be called.
+        values: (n, n + 1 + m), those of instance i at candidate j: the x of all instances, then their median, then the
+            combined places; None where objectives can't be called.
         best, start: (n,), the lowest value found, and that at x0.
         hessians: (n, d, d) or None.
         descriptors: (n, p) or None.
         ratios: log R of descents.
+        combined: (m, d), places put together from those of several instances (combine.py).
+        seam: where boxes open in periodic coordinates (periodic.py); x, then, is within a turn from there.
+        turn: (2, d), the bounds of all instances.
     """
 
     x: np.ndarray
@@ -53,26 +58,39 @@ class Facts:
     hessians: Sequence[np.ndarray | None]
     descriptors: np.ndarray | None
     ratios: Sequence[Sequence[float]]
+    combined: np.ndarray | None = None
+    seam: tuple[float | None, ...] | None = None
+    turn: np.ndarray | None = None
 
     def only(self, rows: np.ndarray) -> "Facts":
         """Of some instances; the median stays that of all."""
-        values = None if self.values is None else self.values[np.ix_(rows, np.append(rows, len(self.x)))]
+        n = len(self.x)
+        kept = lambda values: values[np.ix_(rows, np.append(rows, np.arange(n, values.shape[1])))]  # noqa: E731
         described = None if self.descriptors is None else self.descriptors[rows]
         chosen = rows.tolist()
         return Facts(
             self.x[rows],
             self.scale,
-            values,
+            None if self.values is None else kept(self.values),
             self.best[rows],
             self.start[rows],
             [self.hessians[i] for i in chosen],
             described,
             [self.ratios[i] for i in chosen],
+            self.combined,
+            self.seam,
+            self.turn,
         )
 
 
-def learn(facts: Facts, **settings: Any) -> FamilyPolicy:
-    """The policy of the facts; `settings` are fields of it that a planner has chosen."""
+def learn(facts: Facts, combines: bool = False, **settings: Any) -> FamilyPolicy:
+    """The policy of the facts; `settings` are fields of it that a planner has chosen.
+
+    Arguments:
+        combines: whether places are the combined ones, with profiles.
+    """
+    if combines and facts.combined is not None and facts.values is not None:
+        return _combining(facts, settings)
     candidates = np.concatenate([facts.x, np.median(facts.x, axis=0)[None, :]])
     shape = mean_shape([B for B in facts.hessians if B is not None], facts.scale)
     order = greedy(_scores(facts, candidates, shape))
@@ -91,15 +109,42 @@ def learn(facts: Facts, **settings: Any) -> FamilyPolicy:
             "regression": regression,
             "reach_given": given,
             "prior": prior_of(facts),
+            "seam": facts.seam,
+            "turn": None if facts.seam is None else facts.turn,
         }
         | settings
     )
+
+
+def _combining(facts: Facts, settings: dict[str, Any]) -> FamilyPolicy:
+    """The policy whose places are the combined ones, in the order of their mean profile after the first."""
+    places, values = facts.combined, facts.values
+    assert places is not None and values is not None
+    made = replace(learn(facts), **settings)
+    values = values[:, -len(places) :]
+    first = greedy(_shares(facts, values), 1)[0]
+    rises = profiles(values, places, first)
+    order = np.argsort(rises[: len(facts.x)].mean(axis=0), kind="stable")
+    order = np.append(first, order[order != first])
+    nearest = (abs(facts.x[:, None, :] - places) / facts.scale).sum(axis=-1).argmin(axis=1)
+    reach = np.sqrt(np.median((facts.x - places[nearest]) ** 2, axis=0)) / 0.67
+    return replace(made, places=places[order], profiles=rises[:, order], reach=reach)
 
 
 def _kernel_width(facts: Facts) -> np.ndarray:
     """Scott's rule."""
     n, d = facts.x.shape
     return np.maximum(facts.x.std(axis=0) * n ** (-1.0 / (d + 4)), 1e-3 * facts.scale)
+
+
+def _shares(facts: Facts, values: np.ndarray) -> np.ndarray:
+    """(n, places): log10 of the gap at a place as a share of the start's, at most 0."""
+    span = np.maximum(facts.start - facts.best, 1e-300)
+    return _logs((values - facts.best[:, None]) / span[:, None])
+
+
+def _logs(shares: np.ndarray) -> np.ndarray:
+    return np.log10(np.clip(np.where(np.isfinite(shares), shares, 1.0), SMALLEST, 1.0))
 
 
 def _scores(facts: Facts, candidates: np.ndarray, shape: np.ndarray | None) -> np.ndarray:
@@ -109,11 +154,9 @@ def _scores(facts: Facts, candidates: np.ndarray, shape: np.ndarray | None) -> n
         B = np.diag(1.0 / facts.scale**2) if shape is None else np.linalg.inv(shape)
         gaps = facts.x[:, None, :] - candidates[None, :, :]
         shares = np.einsum("ijk,kl,ijl->ij", gaps, B, gaps)
-        shares = shares / max(float(shares.max()), 1e-300)
+        scores = _logs(shares / max(float(shares.max()), 1e-300))
     else:
-        span = np.maximum(facts.start - facts.best, 1e-300)
-        shares = (facts.values - facts.best[:, None]) / span[:, None]
-    scores = np.log10(np.clip(np.where(np.isfinite(shares), shares, 1.0), SMALLEST, 1.0))
+        scores = _shares(facts, facts.values[:, : n + 1])
     scores[np.arange(n), np.arange(n)] = np.nan
     return scores
 

@@ -18,10 +18,12 @@ from .run import Run
 FOLDS = 4
 LEAST_GAIN = 0.01  # of the mean of log calls
 USUAL = 0.75  # share of left-out instances that are solved before late tactics come, with two calls to spare;
-LONGEST_WAIT = 0.25  # but not later than after this share of the budget
+LONGEST_WAIT = 0.25  # but not later than after this share of the budget, beside the opening
 SHARES = (1e-1, 1e-2, 1e-3)
 OPENINGS = (2, 3)  # places, beside one
-OPTIONAL = ("separable sum", "turned axes", "sample", "noise check", "explore", "pair model")
+COMBINED = (6, 12, 18, 24)  # of combined places,
+MOST_OPENING = 0.25  # at most so much of the budget: what an opening that leads nowhere can cost
+OPTIONAL = ("separable sum", "turned axes", "sample", "noise check", "explore", "pair model", "scout", "value check")
 
 
 def choose(jobs: Jobs, facts: Facts, untrained: Sequence[Run], budget: int, label: str) -> dict[str, Any]:
@@ -30,16 +32,23 @@ def choose(jobs: Jobs, facts: Facts, untrained: Sequence[Run], budget: int, labe
     described = facts.descriptors is not None  # then later places are near the predicted one
     chosen: dict[str, Any] = {"opening": 1, "later": described}
     runs = _left_out(jobs, facts, chosen, budget, label)
-    for change in _changes(facts, seen):
+    lowest = np.minimum(facts.best, [run.fun for run in runs])
+    for change in _changes(facts, seen, budget):
         trial = _with(chosen, change)
         tried = _left_out(jobs, facts, trial, budget, label)
-        if np.mean(_scores(facts.best, tried, budget) - _scores(facts.best, runs, budget)) < -LEAST_GAIN:
+        lowest = np.minimum(lowest, [run.fun for run in tried])  # one floor for all, or a worse basin counts as reached
+        if np.mean(_scores(lowest, tried, budget) - _scores(lowest, runs, budget)) < -LEAST_GAIN:
             chosen, runs = trial, tried
-    lowest = np.minimum(facts.best, [run.fun for run in runs])
     gains = _scores(lowest, untrained, budget) - _scores(lowest, runs, budget)
     pays = bool(np.mean(gains) > max(LEAST_GAIN, np.std(gains) / len(gains) ** 0.5))
-    calls = [_calls(low, run, budget)[-1] for low, run in zip(facts.best, runs, strict=True)]
-    return chosen | {"until": min(LONGEST_WAIT * budget, 2.0 + float(np.quantile(calls, USUAL))), "pays": pays}
+    calls = [_calls(low, run, budget)[-1] for low, run in zip(lowest, runs, strict=True)]
+    until = min(_longest(chosen, budget), 2.0 + float(np.quantile(calls, USUAL)))
+    return chosen | {"until": until, "pays": pays}
+
+
+def _longest(settings: dict[str, Any], budget: int) -> float:
+    """Calls after which late tactics come at the latest."""
+    return settings["opening"] + LONGEST_WAIT * budget
 
 
 def _with(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
@@ -48,13 +57,17 @@ def _with(settings: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     return settings | change
 
 
-def _changes(facts: Facts, seen: set[str]) -> Iterator[dict[str, Any]]:
+def _changes(facts: Facts, seen: set[str], budget: int) -> Iterator[dict[str, Any]]:
     if facts.descriptors is not None:
         yield {"regression": None}
     if any(B is not None for B in facts.hessians):
         yield {"shape": None}
     for opening in OPENINGS:
         yield {"opening": opening}
+    if facts.combined is not None:
+        for opening in COMBINED:
+            if opening <= min(MOST_OPENING * budget, len(facts.combined)):
+                yield {"combines": True, "opening": opening}
     yield {"later": facts.descriptors is None}
     yield {"prior": None}
     for name in OPTIONAL:
@@ -69,7 +82,7 @@ def _left_out(jobs: Jobs, facts: Facts, settings: dict[str, Any], budget: int, l
     folds = min(FOLDS, n // 2)
     for fold in range(folds):
         rest = np.flatnonzero(np.arange(n) % folds != fold)
-        policy = learn(facts.only(rest), **settings)
+        policy = learn(facts.only(rest), until=_longest(settings, budget), **settings)
         word = "/".join(f"{name}={value}" for name, value in sorted(settings.items()))
         left = [int(i) for i in np.flatnonzero(np.arange(n) % folds == fold)]
         made += [Job(f"{label}/{word}/{i}", i, policy, budget) for i in left]

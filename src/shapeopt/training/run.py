@@ -1,6 +1,7 @@
 """One run on one instance, and what training keeps of it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from .instance import Instance
 
 LEAST_R = 1e-3  # as in tactics/refine.py
 PATIENCE = 3
+Unrolled = Callable[[np.ndarray], np.ndarray]
 DIFFERENCE = 1e-4  # of a coordinate's width, over which gradients are differenced
 
 
@@ -87,14 +89,15 @@ def values_at(instance: Instance, points: np.ndarray) -> np.ndarray:
     return np.array([_reading(instance, x)[0] for x in points])
 
 
-def usual_at(instance: Instance, place: np.ndarray, seed: int) -> tuple[float, float]:
+def usual_at(instance: Instance, place: np.ndarray, seed: int, unrolled: Unrolled) -> tuple[float, float]:
     """At a place, by widths of coordinates: the size of the force as a share of that at the start, and the fall from
-    the start as a share of its force times the distance; NaN without forces."""
+    the start as a share of its force times the distance; NaN without forces. `unrolled` moves periodic coordinates into
+    the turn in which distances are measured."""
     problem = instance.problem(seed)
     width = problem.upper - problem.lower
     (f, g), (f_0, g_0) = (_reading(instance, x) for x in (place, problem.x0))
     here, start = np.linalg.norm(g * width), np.linalg.norm(g_0 * width)
-    work = start * np.linalg.norm((place - problem.x0) / width)
+    work = start * np.linalg.norm((unrolled(place) - unrolled(problem.x0)) / width)
     if not (np.isfinite(start) and work > 0):
         return np.nan, np.nan
     return float(here / start), float((f_0 - f) / work)

@@ -3,7 +3,7 @@
     1  the untrained optimizer runs on every training instance, with `effort` times the budget
     2  each instance is descended again from where the others say that its best basin is (agree.py), so that of several
        equivalent minima the same one is remembered everywhere
-    3  places, metric, regression and prior are learned (learn.py)
+    3  places, metric, regression and prior are learned (learn.py); boxes open at a seam in periodic coordinates
     4  the planner's settings (places in the opening; which of the learned parts; tactics that do not pay) are chosen on
        instances left out of what was learned, four folds, one change at a time; if the untrained policy is as good
        there, it is kept
@@ -24,10 +24,14 @@ from ..core.fingerprint import describe, versions
 from ..engines.host import whole
 from ..family import FamilyPolicy
 from ..family.regression import fit_regression
+from ..optimizer import Policy
+from ..tactics.recall import JUDGED
 from .agree import agreed
+from .combine import combined
 from .instance import Source, class_source, is_folder, list_source
 from .jobs import Job, Jobs, Progress
 from .learn import Facts, learn
+from .periodic import Seam, find_seam
 from .planner import choose
 from .run import Run, RunStore, hessian_at, usual_at, values_at
 from .table import Row, area, as_plain, calls_to, compare, floors, lines
@@ -196,9 +200,12 @@ class _Training:
     def train(self) -> tuple[FamilyPolicy, list[Run], list[Run]]:
         budget = self.budget
         first = self._runs("untrained", "universal", self.numbers, self.effort * budget)
-        facts = self._facts(first, np.array([run.x for run in first]))
+        self.seam = self._seam(np.array([run.x for run in first]))
+        facts = self._facts(first, self.seam.unrolled(np.array([run.x for run in first])))
         facts = agreed(facts, self._descend)
-        facts = replace(self._facts(first, facts.x), best=facts.best)
+        facts = replace(self._facts(first, facts.x, combined(facts.x, facts.scale)), best=facts.best)
+        if facts.combined is not None:
+            facts = self._from_combined(first, facts)
         settings = choose(self.jobs, facts, first, budget, f"{self.label}/choose")
         policy = learn(facts, **settings)
         calm, fall = self._usual(facts, policy)
@@ -214,49 +221,94 @@ class _Training:
         jobs = [Job(f"{self.label}/{what}/{named}{word}/{n}/{budget}", n, policy, budget) for n in numbers]
         return self.jobs.run(what, jobs)
 
-    def _facts(self, first: list[Run], x: np.ndarray) -> Facts:
+    def _from_combined(self, first: list[Run], facts: Facts) -> Facts:
+        """The facts after a descent of each instance from its lowest combination, where one is lower than its best
+        basin so far."""
+        places, values = facts.combined, facts.values
+        assert places is not None and values is not None
+        lowest = places[np.argmin(values[:, -len(places) :], axis=1)]
+        found = self._descend("combined", self.numbers, list(lowest))
+        better = np.array([run.fun for run in found]) < facts.best
+        x = np.where(better[:, None], np.array([run.x for run in found]), facts.x)
+        best = np.minimum(facts.best, [run.fun for run in found])
+        return replace(self._facts(first, x, combined(x, facts.scale)), best=best)
+
+    def _seam(self, x: np.ndarray) -> Seam:
+        """Of periodic coordinates; none where instances have different bounds."""
+        sides = [self._sides(number) for number in self.numbers]
+        lower, upper = sides[0]
+        seam = Seam(np.full(lower.size, np.nan), lower, upper)
+        if any(not np.array_equal(pair, sides[0]) for pair in sides):
+            return seam
+        return find_seam([self.jobs.instance(number) for number in self.numbers], x, lower, upper)
+
+    def _facts(self, first: list[Run], x: np.ndarray, places: np.ndarray | None = None) -> Facts:
         made = [self.jobs.instance(number) for number in self.numbers]
         problems = [one.problem(number) for one, number in zip(made, self.numbers, strict=True)]
         if len({problem.x0.size for problem in problems}) > 1:
             raise ValueError("`family` must have problems of one dimension; got several.")
-        candidates = np.concatenate([x, np.median(x, axis=0)[None, :]])
+        scale = np.median([problem.upper - problem.lower for problem in problems], axis=0)
+        places = np.empty((0, x.shape[1])) if places is None else places
+        candidates = self.seam.inside(np.concatenate([x, np.median(x, axis=0)[None, :], places]))
         described = [one.descriptor for one in made]
         rows = None if any(one is None for one in described) else np.array([np.ravel(one) for one in described], float)
         return Facts(
             x=x,
-            scale=np.median([problem.upper - problem.lower for problem in problems], axis=0),
+            scale=scale,
             values=np.array([values_at(one, candidates) for one in made]),
             best=np.array([run.fun for run in first]),
             start=np.array([run.start for run in first]),
-            hessians=[hessian_at(one, place) for one, place in zip(made, x, strict=True)],
+            hessians=[hessian_at(one, place) for one, place in zip(made, self.seam.inside(x), strict=True)],
             descriptors=rows,
             ratios=[run.ratios for run in first],
+            combined=places if len(places) else None,
+            seam=self.seam.setting,
+            turn=np.stack([self.seam.lower, self.seam.upper]),
         )
 
     def _usual(self, facts: Facts, policy: FamilyPolicy) -> tuple[float, float]:
         """The force to expect at the first place, as a share of that at x0, and the fall, as a share of force times
         distance: little more, and little less, than in most instances, each judged by a place that it had no part
         in."""
+        if policy.profiles is not None and all(self.jobs.instance(number).jac is None for number in self.numbers):
+            return np.inf, self._usual_values(facts, policy)
         places = np.repeat(policy.places[:1], len(facts.x), axis=0)
         if policy.regression is not None and facts.descriptors is not None:
             places = fit_regression(facts.descriptors, facts.x, facts.scale)[1]
         shares = []
         for number, place in zip(self.numbers, places, strict=True):
             if not np.array_equal(place, facts.x[number]):
-                shares.append(usual_at(self.jobs.instance(number), np.clip(place, *self._sides(number)), number))
+                shares.append(
+                    usual_at(self.jobs.instance(number), self._inside(number, place), number, self.seam.unrolled)
+                )
         usual = np.array([pair for pair in shares if np.isfinite(pair).all()])
         if len(usual) < FEWEST_SHARES:
             return np.inf, 0.0
         calm, fall = np.quantile(usual[:, 0], USUAL), np.quantile(usual[:, 1], 1.0 - USUAL)
         return SLACK * float(calm), max(float(fall), 0.0) / SLACK
 
+    def _usual_values(self, facts: Facts, policy: FamilyPolicy) -> float:
+        """The same for values alone: the fall to the middle one of the first three places, as a share of their
+        range."""
+        shares = []
+        for number in self.numbers:
+            values = np.sort(values_at(self.jobs.instance(number), self.seam.inside(policy.places[:JUDGED])))
+            if np.isfinite(values).all() and values[-1] > values[0]:
+                shares.append((facts.start[number] - values[JUDGED // 2]) / (values[-1] - values[0]))
+        return max(float(np.quantile(shares, 1.0 - USUAL)), 0.0) / SLACK if len(shares) >= FEWEST_SHARES else 0.0
+
     def _descend(self, word: str, numbers: Sequence[int], places: Sequence[np.ndarray]) -> list[Run]:
         """Short runs of instances from places."""
         jobs = []
+        policy = "universal" if self.seam.setting is None else Policy(seam=self.seam.setting)
         for number, place in zip(numbers, places, strict=True):
-            short, inside = min(40 + 4 * place.size, self.budget), np.clip(place, *self._sides(number))
-            jobs.append(Job(f"{self.label}/{word}/{number}", number, "universal", short, inside))
-        return self.jobs.run(word.partition("/")[0], jobs)
+            short, inside = min(40 + 4 * place.size, self.budget), self._inside(number, place)
+            jobs.append(Job(f"{self.label}/{word}/{number}", number, policy, short, inside))
+        runs = self.jobs.run(word.partition("/")[0], jobs)
+        return [replace(run, x=self.seam.unrolled(np.array(run.x)).tolist()) for run in runs]
+
+    def _inside(self, number: int, place: np.ndarray) -> np.ndarray:
+        return np.clip(self.seam.inside(place), *self._sides(number))
 
     def _sides(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         problem = self.jobs.instance(number).problem(number)
