@@ -389,11 +389,12 @@ class HostRun:
     def _estimate(self) -> Estimate | None:
         """The best point by estimated mean, where values are noisy."""
         states = [self.state(i) for i in range(self.particles)]
-        if self._forces:
-            return self._mean_beside_forces([one.board for one in states])
         kept = [pair for one in states for pair in zip(self.optimizer.tactics, one.memories, strict=True)]
-        known = [tactic.estimate(HOST, memory) for tactic, memory in kept if memory is not None]
-        return min((one for one in known if one is not None), key=lambda one: one.mean, default=None)
+        told = [tactic.estimate(HOST, memory) for tactic, memory in kept if memory is not None]
+        known = [one for one in told if one is not None]
+        if self._forces and not known:
+            return self._mean_beside_forces([one.board for one in states])
+        return min(known, key=lambda one: one.mean, default=None)
 
     def _mean_beside_forces(self, boards: list[Board]) -> Estimate | None:
         """The same where values come with forces; None where values repeat, or nobody looked."""
