@@ -48,6 +48,7 @@ def test_only_the_paper_s_schedule_run_to_its_end_is_called_the_paper_s(name):
     assert name.startswith("paper-" if whole else "tuned-")
 
 
+@pytest.mark.grid(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_trained_policy_is_not_its_initialisation(name):
     policy = load_policy(name)
