@@ -50,7 +50,7 @@ SENSITIVE = {
     (SMALL, "turned rastrigin"): (75, 75),
     (SMALL, "kinks"): (60, 60),
     (ALL, "turned rastrigin"): (CALLS, 25),
-    (ALL, "ackley"): (50, 20),
+    (ALL, "ackley"): (27, 20),
     (ALL, "cluster"): (15, 8),
 }
 PAIRS = [(d, name) for d in FUNCTIONS for name in FUNCTIONS[d]]
