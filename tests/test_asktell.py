@@ -140,7 +140,7 @@ def test_an_answer_before_its_turn_counts_for_the_best_at_once():
     shape.tell(x, -1.0, np.zeros(3))
     np.testing.assert_array_equal(shape.best.x, x)
     assert shape.best.fun == -1.0 and shape.best.nfev == 1
-    with pytest.raises(ValueError, match="not told yet"):
+    with pytest.raises(ValueError, match="not reported yet"):
         shape.tell(x, -1.0, np.zeros(3))
 
 
@@ -174,3 +174,21 @@ def test_what_is_in_flight_may_be_told_in_another_process(tmp_path, gradients):
 def test_how_many_points_are_asked_for_is_a_whole_number(n):
     with pytest.raises(ValueError, match="`n`"):
         make().ask(n)
+
+
+@pytest.mark.parametrize(
+    ("value", "gradient", "message"),
+    [
+        (1.0, [1.0], "`gradient` must have as many numbers as `x`, 2; got 1"),
+        (1.0, 1.0, "`gradient` must have as many numbers as `x`, 2; got 1"),
+        ("a", [1.0, 1.0], "`value` must be a real number; got 'a'"),
+        (None, [1.0, 1.0], "`value` must be a real number; got None"),
+    ],
+)
+def test_a_wrong_answer_is_named_and_leaves_the_point_open(value, gradient, message):
+    shape = shapeopt.Shape([1.0, 2.0], budget=9)
+    x = shape.ask()
+    with pytest.raises(ValueError, match=message):
+        shape.tell(x, value, gradient)
+    shape.tell(x, 5.0, [2.0, 4.0])
+    assert shape.best.fun == 5.0 and shape.left == 8

@@ -1,7 +1,9 @@
 """`shapeopt.Shape`: the optimizer turned inside out, for objectives that only their owner can call."""
 
 import json
+import numbers
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +14,7 @@ from safetensors.numpy import save_file
 from .core import Reading, Status
 from .core.problem import read_problem, seeded
 from .core.result import Result
+from .core.tree import flatten
 from .engines.host import HostRun, whole
 from .family import FamilyPolicy
 from .optimizer import Policy
@@ -137,13 +140,16 @@ class Shape:
         flat = layout.flatten(x, "x").astype(self._points.dtype)
         place = next((place for place in self._open() if np.array_equal(flat, self._points[place])), None)
         if place is None:
-            raise ValueError("`x` must be a point that `ask` gave and that was not told yet; got another one.")
-        if np.ndim(value) != 0 or isinstance(value, complex):
+            raise ValueError(f"`x` must be a point that `ask` gave and whose value is not reported yet; got {x!r}.")
+        number = isinstance(value, numbers.Real | Decimal) or np.asarray(value).dtype.kind in "fiub"
+        if np.ndim(value) != 0 or not number:
             raise ValueError(f"`value` must be a real number; got {value!r}.")
         if self._gradients and gradient is None and np.isfinite(value):
-            raise ValueError("`gradient` is missing; for objectives without gradients say Shape(gradients=False).")
+            raise ValueError("`gradient` is missing; for objectives without gradients use Shape(gradients=False).")
         if not self._gradients and gradient is not None:
-            raise ValueError("`gradient` was told, but this run was begun with gradients=False.")
+            raise ValueError(f"`gradient` must be None in a run with gradients=False; got {gradient!r}.")
+        if gradient is not None and (size := sum(map(np.size, flatten(gradient)[0]))) != layout.size:
+            raise ValueError(f"`gradient` must have as many numbers as `x`, {layout.size}; got {size}.")
         slope = None if gradient is None else layout.flatten(gradient, "gradient").astype(self._points.dtype)
         self._take(Told(self._begun + place, float(value), slope))
 
