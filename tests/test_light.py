@@ -27,7 +27,7 @@ LIGHT = {
     "start turned_axes",
     "planner": "order",
     "family": "policy regression",
-    "training": "agree instance jobs journals learn planner run table train",
+    "training": "agree combine instance jobs journals learn periodic planner run table train",
     "learning": "families measure table",
     "engines": "host",
     "oracles": "batched checks finite_differences flat host journal probes",

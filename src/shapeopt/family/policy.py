@@ -16,11 +16,10 @@ from ..core.policy_files import PolicyFileError, load_card, policy_files, read_a
 from ..core.problem import Problem
 from ..optimizer import TACTICS, Policy
 from ..planner import FamilyOrder
-from ..tactics import AbstractTactic, Interpolate, Recall, Refine
+from ..tactics import AbstractTactic, Recall, Refine
 from .regression import Regression
 
 LEAST_RADIUS = 0.03  # of a first step by root coordinate, where the box is 10 wide
-LEAST_SPREAD = 0.5  # of a first step by values: a smaller one costs much from a start that the memory does not know
 WIDEST = 1e6  # eigenvalues of the metric are kept within this ratio
 NAMES = ("places", "width", "reach", "shape", "reach_given", "profiles", "turn")  # of arrays
 MOST_PLACES, MOST_DIMENSIONS = 1000, 10_000  # that a file may have
@@ -137,8 +136,6 @@ class FamilyPolicy:
         return self.seam if same else None
 
     def _fitted(self, tactic: AbstractTactic, scale: np.ndarray, radius: float) -> AbstractTactic:
-        if isinstance(tactic, Interpolate):
-            return replace(tactic, first_radius=min(tactic.first_radius, max(LEAST_SPREAD, 2.0 * radius)))
         if not isinstance(tactic, Refine):
             return tactic
         tactic = replace(tactic, opening_radius=radius)
