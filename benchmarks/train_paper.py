@@ -126,7 +126,7 @@ def settling(config: TrainConfig) -> TrainConfig:
         law=StartLaw.BOX,
         varied=False,
         aim=Aim.SETTLED,
-        trained=Part.GAINS,  # heads say nothing of the way back to the best place
+        trained=Part.GAINS,  # heads alone, with a lower weight of the last value, learned to rest in any basin
         noise_scale=0.2,
         readings=SETTLING_CALLS,
         validation_readings=SETTLING_CALLS,
