@@ -68,6 +68,18 @@ def test_exact_values_have_no_precision_to_speak_of():
     assert result.value_precision == 0.0
 
 
+@pytest.mark.parametrize("width", [1e3, 1e6, 1e8])
+def test_bounds_far_wider_than_the_basin_do_not_hide_it(width):
+    result = shapeopt.minimize(rosenbrock, np.array([-1.2, 1.0]), bounds=(-width, width), budget=300)
+    assert result.fun < 1e-3
+
+
+def test_a_plateau_is_not_searched_to_the_last_digit():
+    seen = []
+    shapeopt.minimize(lambda x: seen.append(x) or 1.0, np.full(3, 0.3), bounds=(-5, 5), budget=200)
+    assert np.sum(np.max(np.abs(np.array(seen) - 0.3), axis=1) < 1e-3) < 20
+
+
 def test_holes_in_the_domain_are_walked_around():
     """NaN in a half-space behind the start's side of the valley, and in a ball on the way."""
     fun, bottom, _ = quadratic_of(4, 10.0)

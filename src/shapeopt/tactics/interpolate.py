@@ -14,7 +14,8 @@ eigenvectors of the Hessian in z, tau = `shrink` along the stiffest and up to `l
 the region takes the shape of the level sets, and narrow valleys are followed. A value that is not finite counts as a
 high one: the trust region shrinks away from a hole.
 
-    converged   contractions bring no decrease, or the region is below the resolution of x
+    converged   contractions bring no decrease, or the region is below the resolution of x; where nothing was lower than
+                the start of the stage and values still rise around it, the region goes on contracting
     hopeless    even `hope` times the predicted decrease would not reach the base
     revisit     a basin of the archive, and next to nothing lower than its bottom
     stall       the points lie so badly that no model goes through their values
@@ -400,7 +401,9 @@ class Interpolate(AbstractTactic):
         gained, all_gained = memory.last_f - f, memory.start - f
         unseen = ops.max(resolution(eps_of(best.dtype), f), self._unit(ops, memory))
         small = abs(memory.axes).max() <= self.coarse
-        idle = small & (gained <= ops.max(self.idle_share * all_gained, unseen))
+        rises = 0.5 * stiffest + ops.norm(model.g) > unseen  # as where all that was read is far above a narrow basin
+        narrow = (all_gained <= unseen) & rises
+        idle = small & ops.no(narrow) & (gained <= ops.max(self.idle_share * all_gained, unseen))
         return memory._replace(
             model=quadratic.turned(ops, model, (V * tau) @ V.T, (V / tau) @ V.T),
             centre=memory.centre + ops.times(memory.axes, best),
