@@ -111,7 +111,7 @@ class Relax(Optimizer):
             or the energy can't be lowered any more.
         """
         converged = bool(super().run(fmax=fmax, steps=steps))
-        if not converged and self._where is not None:
+        if not converged and self._where is not None and self._lowest[0] < self.optimizable.get_value():
             self._go(self._lowest[1])
         return converged
 

@@ -7,11 +7,14 @@ import numpy as np
 
 from ..core import Box
 from ..core.board import Spec
+from ..core.codes import Cause
 from ..core.problem import Problem
 from ..core.tree import flatten, restore
 from ..engines.host import noise_settings, seed_words
 from ..ops import HOST
 from ..optimizer import Optimizer, Policy
+
+GOES_ON = {int(Cause.NONE), int(Cause.CLOCK), int(Cause.PREEMPTED)}
 
 
 class SteppedRun:
@@ -53,9 +56,9 @@ class SteppedRun:
 
     @property
     def ended(self) -> str | None:
-        """The tactic whose stage ended with the last reading; None where none did."""
+        """The tactic whose stage ended with the last reading; None where none did, or where it is to be resumed."""
         info = self._state.info
-        return self._optimizer.names[int(info.tactic)] if int(info.cause) else None
+        return None if int(info.cause) in GOES_ON else self._optimizer.names[int(info.tactic)]
 
     @property
     def settles(self) -> bool:

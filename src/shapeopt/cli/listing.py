@@ -88,7 +88,11 @@ def list_methods() -> list[dict[str, Any]]:
         if kind == "peer":
             return _with_settings(PEERS[name])
         if name in methods.FITTED:
-            return f"The policy paper-FAMILY-N{methods.FITTED[name]} of the cell's family and dimension"
+            one = methods.FITTED[name]
+            less = f", {one.change.replace('_', ' ')}" if one.change else ""
+            return f"The policy {one.kind}-FAMILY-N{one.ending} of the cell's family and dimension{less}"
+        if name == methods.NEIGHBOUR.name:
+            return "The policy tuned-FAMILY-N of the cell's family and the nearest other dimension"
         return policies[name] if kind == "policy" else _first_sentence(BASELINES[name].constructor)
 
     kinds = methods.list_methods().items()

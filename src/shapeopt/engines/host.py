@@ -1,6 +1,5 @@
 """The host engine: a run stepped from Python in NumPy, with nothing compiled; state, best point and record."""
 
-import contextvars
 import math
 from collections.abc import Callable
 from itertools import chain
@@ -22,6 +21,7 @@ from ..ops import HOST
 from ..optimizer import Info, Optimizer, Policy, State
 from ..values_only import ValueReadings, ValueState
 from .noisy_mean import best_by_mean
+from .quiet import Quiet
 
 POINTS_KEPT = 4_000_000  # numbers: beyond it the places of readings are not kept, so that memory stays O(d)
 
@@ -29,21 +29,6 @@ POINTS_KEPT = 4_000_000  # numbers: beyond it the places of readings are not kep
 # What is kept of a reading: its value, the best one, calls so far, its tactic, phase and cause, whether its input was
 # cut, and the terms of its line. One plain tuple of numbers, which Python's collector need not look at again.
 Row = tuple[Any, ...]
-
-
-class Quiet:
-    """Calls functions without NumPy's warnings of overflow and the like, in a context that is kept: `np.errstate` would
-    make one at every call."""
-
-    def __init__(self) -> None:
-        self._context = contextvars.copy_context()
-        self._context.run(np.seterr, all="ignore")
-
-    def __call__(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        return self._context.run(call, *arguments)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Quiet, ()  # a context can't be copied
 
 
 class Advance(NamedTuple):
@@ -230,7 +215,7 @@ class HostRun:
             self._count(i, value, info)
         if self.keeps_points:
             self._places.append(next_x)
-            if self.keeps_forces:
+            if self.keeps_forces or self.judges_gradients:
                 self._forces.append(np.asarray(gradient).reshape(-1))
         self._told += 1
         if self._told == self.particles:
