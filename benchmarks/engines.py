@@ -25,7 +25,7 @@ from shapeopt.bench.cells import Cell
 from shapeopt.bench.execute import Keys, prepare, run_keys
 from shapeopt.bench.protocols import PROTOCOLS
 from shapeopt.bench.statistics import mean_interval, signed_rank
-from shapeopt.core import Box, compiler_options
+from shapeopt.core import compiler_options
 from shapeopt.core.board import Spec
 from shapeopt.engines.device import DeviceShape
 from shapeopt.ops import HOST
@@ -74,7 +74,7 @@ def on_device(cell: Cell, keys: Keys) -> tuple[np.ndarray, np.ndarray]:
 
 def on_host(task: Any, x0: np.ndarray, keys: Keys, budget: int) -> np.ndarray:
     """The values that one run read."""
-    box, key = Box(*(np.asarray(side) for side in task.box)), jax.random.wrap_key_data(keys.run)
+    box, key = jax.tree.map(np.asarray, task.box), jax.random.wrap_key_data(keys.run)
     reader = Reader(ExactOracle(task), task.box, budget, key)
     optimizer = Optimizer(Policy(), Spec(x0.size, x0.dtype))
     q, words = np.clip(box.inward(x0), box.q_lower, box.q_upper), jax.random.key_data(jax.random.split(key)[0])

@@ -51,7 +51,7 @@ it is better than every other (below each table), and the figures of the paper s
 `shapeopt bench table`, `compare` and `plot` show the same for records of your own.
 
 `universal` is the policy of this version. `universal_before` is the one before its tactics and engines were rebuilt,
-kept as what was reached then: most of these protocols are not recorded anew.
+kept as what was reached then: `unseen`, `near` and `box-rotated` are recorded anew, the others not.
 """
 UNMATCHED = """What of the paper can't be matched, and why:
 

@@ -27,8 +27,7 @@ NO_RUNS = "There are no records of suites yet: `shapeopt bench run nist --out be
 HOW = """Every suite has two halves, split by data set, molecule or function: `dev` is looked at and tuned on, and
 `test` is run only to record a release. A call is a value with its gradient, or a value where the suite has no
 gradients. The objective counts its calls itself, and no run has passed its budget or left the bounds unless a note
-says so. Records of `classic` and `trajectories` are of the code before the tactic *differences* and before tests of
-structure waited for the first basin.
+says so.
 """
 
 
