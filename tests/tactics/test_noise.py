@@ -17,6 +17,8 @@ from optimizer_runs import (
 )
 
 from shapeopt import minimize
+from shapeopt.adapters.stepped import SteppedRun
+from shapeopt.core.problem import read_problem
 from shapeopt.optimizer import TACTICS, Policy
 from shapeopt.tactics import Settle
 
@@ -100,10 +102,26 @@ def test_on_minibatches_settling_ends_as_low_as_adam_with_its_best_rate():
         fun, loss = minibatches(seed=seed)
         ends = [loss(adam_with_cosine(fun, np.zeros(80), 600, rate)) for rate in (0.01, 0.03, 0.1, 0.3, 1.0)]
         result = minimize(fun, np.zeros(80), jac=True, budget=600, seed=seed)
+        assert [event.tactic for event in result.events].count("settle") == 1, "one stage, which has the rest of the run"
         assert result.events[-1].tactic == "settle" and result.trace.calls[-1] == 600
         reached.append(np.log(loss(result.x) / min(ends)))
         assert abs(result.mean - loss(result.x)) < 4.0 * result.standard_error + 0.5 * loss(result.x)
     assert np.mean(reached) < np.log(1.5)
+
+
+def test_adapters_keep_the_last_place_of_a_stream_and_the_lowest_of_a_function():
+    stream, loss = minibatches()
+    for fun, settles in ((stream, True), (lambda x: (loss(x), fit_gradient(loss, x)), False)):
+        run = SteppedRun(Policy(), read_problem(np.zeros(80), None, np.random.default_rng(0)), 60)
+        for _ in range(40):
+            run.tell(*fun(run.x))
+        assert run.settles == settles
+
+
+def fit_gradient(loss, x):
+    """Exact for a quadratic, but for round-off."""
+    steps = 1e-3 * np.eye(x.size)
+    return np.array([(loss(x + one) - loss(x - one)) / 2e-3 for one in steps])
 
 
 @pytest.mark.parametrize("far", [3.0, 300.0])
