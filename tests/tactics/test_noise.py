@@ -102,7 +102,9 @@ def test_on_minibatches_settling_ends_as_low_as_adam_with_its_best_rate():
         fun, loss = minibatches(seed=seed)
         ends = [loss(adam_with_cosine(fun, np.zeros(80), 600, rate)) for rate in (0.01, 0.03, 0.1, 0.3, 1.0)]
         result = minimize(fun, np.zeros(80), jac=True, budget=600, seed=seed)
-        assert [event.tactic for event in result.events].count("settle") == 1, "one stage, which has the rest of the run"
+        assert [event.tactic for event in result.events].count("settle") == 1, (
+            "one stage, which has the rest of the run"
+        )
         assert result.events[-1].tactic == "settle" and result.trace.calls[-1] == 600
         reached.append(np.log(loss(result.x) / min(ends)))
         assert abs(result.mean - loss(result.x)) < 4.0 * result.standard_error + 0.5 * loss(result.x)
