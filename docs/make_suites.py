@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shapeopt.bench.formats import to_markdown
-from shapeopt.bench.scoreboard import Board, losses, overview_table, read_boards, suite_table
+from shapeopt.bench.scoreboard import Board, losses, overview_table, read_boards
+from shapeopt.bench.suite_details import detailed_tables
 from shapeopt.bench.suite_records import load_suite, suites_in
 from shapeopt.bench.suite_store import load_boards, merged, renewed, save_boards
 from shapeopt.bench.suites import SUITES
@@ -87,18 +88,19 @@ def half_section(one: Board, docs: Path) -> str:
     """One half: every method, both pictures, and for dev the problems that are lost by most."""
     name, half = one.scores.suite, one.scores.half
     links = []
+    tables = detailed_tables(one)
     if one.scores.part:
-        return to_markdown(suite_table(one))
+        return "\n".join(to_markdown(table) for table in tables)
     for kind, draw in (("ecdf", draw_suite_ecdf), ("data-profile", draw_suite_data_profile)):
         path = docs / "images" / "results" / f"suite-{name}-{half}-{kind}.png"
         save(draw([one]), path)
         links.append(f"![{name}, {half}: {kind}](../images/results/{path.name})\n")
     lost = losses([one], 10) if half == "dev" else []
     rows = [f"| {loss.problem} | {loss.area - loss.peers_area:+.3f} | `{loss.command}` |" for loss in lost]
-    table = ["| Lost by most | Difference of areas | Its event log |", "|---|---|---|", *rows, ""] if rows else []
+    lines = ["| Lost by most | Difference of areas | Its event log |", "|---|---|---|", *rows, ""] if rows else []
     audit = [f"{one.audit}.\n"] if one.audit else []
     head = f"## {half.capitalize()} half\n\nThis half is {HALVES[half]}.\n"
-    return "\n".join([head, to_markdown(suite_table(one)), *audit, *links, *table])
+    return "\n".join([head, *(to_markdown(table) for table in tables), *audit, *links, *lines])
 
 
 def halves(boards: Sequence[Board]) -> list[str]:

@@ -124,7 +124,8 @@ class Scoreboard:
 
     def run(self) -> int:
         from ..bench.formats import FORMATS, to_plain
-        from ..bench.scoreboard import losses, overview_table, read_boards, suite_table
+        from ..bench.scoreboard import losses, overview_table, read_boards
+        from ..bench.suite_details import detailed_tables
 
         if not self.folder.is_dir():
             raise UsageError(f"`folder` must be a folder of records; got {self.folder}")
@@ -133,7 +134,9 @@ class Scoreboard:
         if not boards:
             raise UsageError(f"`folder` has no runs of {self.method!r} on a {self.half} half; got {self.folder}")
         lost = losses(boards, self.worst) if self.half == "dev" else []
-        tables = [overview_table(boards), *(suite_table(one) for one in boards if self.details or self.json)]
+        tables = [overview_table(boards)]
+        for one in boards if self.details or self.json else []:
+            tables += detailed_tables(one)
         if self.json:
             rows = [vars(loss) | {"command": loss.command} for loss in lost]
             show(_json({"tables": [to_plain(table) for table in tables], "lost": rows}), self.out)

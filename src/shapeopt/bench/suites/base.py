@@ -73,6 +73,7 @@ class SuiteProblem:
         make: returns the `Objective`; what is heavy is imported here only. Can be sent to another process.
         tags: words to select by, such as "bounded" and "unbounded".
         budgets: the budgets that the suite is meant for; `budget` is the default among them.
+        kind: of objective, where the source names kinds, such as "separable".
     """
 
     name: str
@@ -84,6 +85,7 @@ class SuiteProblem:
     make: Callable[[], Objective]
     tags: tuple[str, ...] = ()
     budgets: tuple[int, ...] = ()
+    kind: str = ""
 
 
 @dataclass(frozen=True)

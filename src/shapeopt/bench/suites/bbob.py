@@ -21,6 +21,7 @@ DIMENSIONS = (2, 5, 10, 20)
 INSTANCES = (1, 2, 3)
 MULTIPLES = (10, 20, 50, 100, 200, 500)  # budgets in units of d
 DEFAULT = 100  # the multiple of d that a run has unless asked for another
+KINDS = {5: "separable", 9: "moderate", 14: "ill-conditioned", 19: "multimodal", 24: "weak structure"}  # by the last
 REACH = 5.0
 SEED = 22  # of the starts
 
@@ -55,6 +56,7 @@ def _problem(function: int, dimension: int, instance: int) -> SuiteProblem:
         budget=DEFAULT * dimension,
         make=partial(make, function, dimension, instance),
         budgets=tuple(multiple * dimension for multiple in MULTIPLES),
+        kind=KINDS[min(last for last in KINDS if function <= last)],
     )
 
 
