@@ -10,6 +10,7 @@ Whole records are too large for the repository. What tables need of them is kept
 need the records of all methods of a protocol; where some are absent they stay as they are, and the page says so.
 """
 
+import hashlib
 import json
 import os
 import struct
@@ -190,23 +191,30 @@ def paper_tables(found: Sequence[Digest]) -> str:
 
 def pictures(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -> list[str]:
     """Links to the pictures that the records of a protocol have something for."""
-    links = []
+    links, older = [], False
     there = {_key(one) for one in digests(load_records(folder, protocol))} if folder.is_dir() else set()
     whole = there >= {_key(one) for one in found}
+    stamp = _stamp(found)
     for kind, picture in PICTURES.items():
         name = f"images/results/{protocol}-{kind}.png"
         if whole:
             try:
-                save(picture.draw(load_records(folder, protocol)), docs / name)
+                save(picture.draw(load_records(folder, protocol)), docs / name, stamp)
             except NothingToDraw:  # such as a picture against budgets where all cells have the same
                 continue
         elif not (docs / name).is_file():
             continue
         links.append(shown(docs / name, f"![{protocol}: {picture.about}](../{name})\n", picture.about))
-    if there and not whole and links:
-        methods = _listed(f"`{method}`" for _, _, method, _ in there)
-        links.append(f"The pictures were drawn before the last records of {methods}, which the tables have.\n")
+        older |= f"Source\0{stamp}".encode() not in (docs / name).read_bytes()  # uncompressed in a PNG
+    if older:
+        links.append("Some of these pictures were drawn before the last records, which the tables have.\n")
     return links
+
+
+def _stamp(found: Sequence[Digest]) -> str:
+    """Which records these are: what a picture keeps of what it was drawn from."""
+    told = sorted((_key(one), one.area, one.lowest) for one in found)
+    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
 def shown(picture: Path, link: str, about: str) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 import re
 import runpy
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,19 @@ def test_every_linked_picture_is_there_and_every_picture_is_linked(folders):
     links = [link for text in pages(docs).values() for link in re.findall(r"!\[.*?\]\((.*?)\)", text)]
     assert sorted(links) == sorted(f"../{path.relative_to(docs).as_posix()}" for path in docs.rglob("*.png"))
     assert len(links) == 12 and "../images/results/near-ecdf.png" in links
+
+
+def test_a_page_says_when_its_pictures_are_older_than_its_records(folders, tmp_path):
+    records, docs, suites = folders
+    shutil.copytree(docs, tmp_path / "docs")
+    shutil.copy(records.with_suffix(".safetensors"), tmp_path / "kept.safetensors")
+    told = "drawn before the last records"
+    MAKE["main"](tmp_path / "kept", tmp_path / "docs", suites)
+    assert pages(tmp_path / "docs") == pages(docs) and told not in pages(docs)["protocol-near"]
+    save(tmp_path / "kept", "near", all_protocols()["near"].cells[0], "universal", 0.3)
+    MAKE["main"](tmp_path / "kept", tmp_path / "docs", suites)
+    found = pages(tmp_path / "docs")
+    assert told in found["protocol-near"] and told not in found["protocol-paper"]
 
 
 def test_long_tables_are_folded():

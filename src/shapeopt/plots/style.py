@@ -134,11 +134,15 @@ def _plain(value: float, position: int) -> str:
     return f"{value:g}"
 
 
-def save(figure: Figure, path: Path) -> Path:
-    """Write a picture as PNG, PDF or SVG by the ending of its name; the same records give the same bytes."""
+def save(figure: Figure, path: Path, source: str | None = None) -> Path:
+    """Write a picture as PNG, PDF or SVG by the ending of its name; the same records give the same bytes.
+
+    `source` says what it was drawn from, and is kept in the file (PNG and SVG).
+    """
     if path.suffix not in METADATA:
         raise ValueError(f"`path` must end in one of {', '.join(METADATA)}; got {path.name!r}.")
     path.parent.mkdir(parents=True, exist_ok=True)
+    told = {"Source": source} if source and path.suffix != ".pdf" else {}
     with styled():
-        figure.savefig(path, dpi=DOTS, metadata=METADATA[path.suffix])
+        figure.savefig(path, dpi=DOTS, metadata=METADATA[path.suffix] | told)
     return path
