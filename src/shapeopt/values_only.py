@@ -60,7 +60,8 @@ class ValueReadings:
         wanted = self._wants_force(ops, inner) & (abs(value) < xp.inf)
         complete = ops.no(wanted) | (state.read == x.shape[0])
         cost = ops.real(state.read + 1, self.optimizer.spec.dtype)
-        inner = ops.when(complete, lambda inner: self.optimizer.tell(ops, inner, value, force * box.scale, cost), inner)
+        brought = force * box.rate(x)
+        inner = ops.when(complete, lambda inner: self.optimizer.tell(ops, inner, value, brought, cost), inner)
         read = ops.pick(complete, ops.whole(0), state.read + 1)
         return ValueState(inner, value, force, read, ops.flag(complete))
 
@@ -77,8 +78,8 @@ class ValueReadings:
 
     def _reach(self, ops: Any, x: Any, box: Box) -> Any:
         """How far a coordinate's probe goes, as it is in floating point; 0 where the bounds leave no room."""
-        xp = ops.xp
-        size = xp.maximum(abs(x), box.scale) * self.optimizer.spec.eps**0.5
-        radius = xp.minimum(size, LARGEST_PROBE * box.scale)
+        xp, scale = ops.xp, box.rate(x)
+        size = xp.maximum(abs(x), scale) * self.optimizer.spec.eps**0.5
+        radius = xp.minimum(size, LARGEST_PROBE * scale)
         probe = ops.where(x + radius <= box.upper, x + radius, xp.maximum(x - radius, box.lower))
         return probe - x

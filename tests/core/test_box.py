@@ -136,3 +136,44 @@ def test_a_turned_box_comes_back_within_the_bounds():
     assert (x >= TURN.lower).all() and (x <= TURN.upper).all() and (x[:, 0] < 90.0).any() and (x[:, 0] > 90.0).any()
     np.testing.assert_allclose([TURN.inward(one) for one in x], q, atol=1e-9)
     np.testing.assert_allclose(TURN.outward(jnp.asarray(q[0])), x[0], rtol=1e-5)
+
+
+WIDE_LOWER, WIDE_UPPER = np.array([1e-6, -1.0, 1e-3]), np.array([1e-2, 1.0, 1e15])
+
+
+def test_positive_bounds_that_are_decades_apart_are_searched_by_the_logarithm():
+    box = Box.around(WIDE_LOWER, WIDE_UPPER, np.array([1e-3, 0.0, 1e6]))
+    np.testing.assert_array_equal(box.logs, [True, False, True])
+    np.testing.assert_allclose(box.outward(np.zeros(3)), [1e-4, 0.0, 1e6])
+    np.testing.assert_allclose(box.q_lower, -REACH)
+    np.testing.assert_allclose(box.q_upper, REACH)
+    x = np.array([3e-6, 0.25, 1e12])
+    np.testing.assert_allclose(box.outward(box.inward(x)), x, rtol=1e-12)
+
+
+def test_bounds_that_are_near_touch_zero_or_only_guard_against_it_are_searched_as_they_are():
+    near = Box.around(np.array([1.0, 0.0, -2.0]), np.array([100.0, 1e6, -1e-9]), np.array([3.0, 1.0, -1.0]))
+    guard = Box.around(np.array([1e-300]), np.array([10.0]), np.array([2.0]))
+    assert near.logs is None and guard.logs is None
+    assert Box.around(np.array([1e-300]), np.array([10.0]), np.array([1e-8])).logs is not None
+
+
+def test_the_rate_of_a_coordinate_is_its_derivative_by_the_internal_one():
+    box = Box.around(WIDE_LOWER, WIDE_UPPER, np.array([1e-3, 0.0, 1e6]))
+    q, step = np.array([-3.0, 1.0, 2.0]), 1e-6
+    slope = (box.outward(q + step) - box.outward(q - step)) / (2 * step)
+    np.testing.assert_allclose(box.rate(box.outward(q)), slope, rtol=1e-8)
+
+
+@given(
+    decades=st.floats(3.01, 30.0),
+    lowest=st.floats(-20.0, 2.0),
+    share=st.floats(0.0, 1.0),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_no_internal_point_maps_outside_positive_bounds(decades, lowest, share, dtype):
+    lower, upper = np.array([10.0**lowest], dtype), np.array([10.0 ** (lowest + decades)], dtype)
+    box = Box.around(lower, upper, lower)
+    assert box.logs is not None
+    x = box.outward((box.q_lower + dtype(share) * (box.q_upper - box.q_lower)).astype(dtype))
+    assert x.dtype == dtype and lower[0] <= x[0] <= upper[0]

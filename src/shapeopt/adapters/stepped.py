@@ -72,7 +72,8 @@ class SteppedRun:
             self._begun = True
             self._fit_scales(gradient)
         with np.errstate(all="ignore"):
-            self._state = self._optimizer.tell(HOST, self._state, float(value), gradient * self._box.scale, 1)
+            force = gradient * self._box.rate(self.x)
+            self._state = self._optimizer.tell(HOST, self._state, float(value), force, 1)
 
     def arrays(self) -> list[np.ndarray]:
         """The whole state. The same run in another process continues from it (`load`)."""

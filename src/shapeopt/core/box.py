@@ -1,7 +1,8 @@
 """The search domain Q, and its affine image in which every policy works.
 
 A bounded coordinate [lower, upper] becomes [-REACH, REACH], so that a policy sees one scale whatever the user's units.
-An unbounded coordinate is scaled around a centre and is never clipped there; a one-sided one is clipped on its side.
+One with positive bounds that are orders of magnitude apart (a rate, a width, a penalty) does so by its logarithm. An
+unbounded coordinate is scaled around a centre and is never clipped there; a one-sided one is clipped on its side.
 A bound that is `FAR` from x0 is kept to, and sets no scale.
 """
 
@@ -17,16 +18,20 @@ REACH = 5.0  # half-width of the box in internal coordinates; the paper's domain
 FAR = 1e18  # units from x0 beyond which a bound tells no unit: 1e20 or 1e300 is often written for infinity
 
 BAND = 30.0  # sizes of coordinates that differ by less do not say that their units differ
+WIDE = 1e3  # ratio of positive bounds from which on a coordinate is known by its order of magnitude,
+GUARD = 1e12  # and beyond which the lower one may only guard against 0, unless x0 is far below the upper one
+
 APART = 1e4  # sizes of the coordinates of a start that differ by this are of different units
 
 Vector = Any  # (d,), of NumPy or of JAX
 
 
 class Box(NamedTuple):
-    """Bounds of a problem together with the affine map x = centre + scale * q.
+    """Bounds of a problem together with the map x = centre + scale * q, or log x = centre + scale * q where `logs`.
 
-    Of a periodic coordinate, whose bounds are one turn apart, the box may open elsewhere than at the bounds: at
-    `seam`, x = lower + (centre + scale * q - lower) mod (upper - lower). NaN: a coordinate that is not periodic.
+    `logs` is None where there is no such coordinate. Of a periodic coordinate, whose bounds are one turn apart, the box
+    may open elsewhere than at the bounds: at `seam`, x = lower + (centre + scale * q - lower) mod (upper - lower). NaN:
+    a coordinate that is not periodic.
 
     The arrays are NumPy's or JAX's; each method computes with JAX where one of the arrays it meets is JAX's, and with
     NumPy otherwise.
@@ -39,6 +44,7 @@ class Box(NamedTuple):
     centre: Vector
     scale: Vector
     seam: Vector | None = None
+    logs: Vector | None = None
 
     @staticmethod
     def around(lower: Any, upper: Any, x0: Any = None) -> "Box":
@@ -57,9 +63,12 @@ class Box(NamedTuple):
             closed = np.isfinite(lower) & np.isfinite(upper)
             if x0 is not None:
                 closed = closed & (lower > -FAR * unit) & (upper < FAR * unit)
-            centre = xp.where(closed, 0.5 * lower + 0.5 * upper, origin)
-            half = xp.where(closed, 0.5 * upper - 0.5 * lower, unit)
-        return Box(*(side.astype(lower.dtype) for side in (lower, upper, centre, half / REACH)))
+            logs = by_logarithm(lower, upper, None if is_tracer(x0) else x0)
+            low, high = logarithm(np, logs, lower), logarithm(np, logs, upper)
+            centre = xp.where(closed, 0.5 * low + 0.5 * high, origin)
+            half = xp.where(closed, 0.5 * high - 0.5 * low, unit)
+        sides = (side.astype(lower.dtype) for side in (lower, upper, centre, half / REACH))
+        return Box(*sides, logs=logs if logs.any() else None)
 
     def scaled_by(self, x0: np.ndarray, gradient: np.ndarray) -> "Box":
         """The box with the units of coordinates that lack a side set by the start and the first gradient.
@@ -75,7 +84,7 @@ class Box(NamedTuple):
         size, slope = xp.abs(x0), xp.abs(gradient)
         largest = size.max()
         common = xp.where(largest > 0, xp.minimum(largest, 1.0), 1.0)
-        unit = xp.where(open_, xp.where(size > BAND * common, size, common), self.scale)
+        unit = xp.where(open_, xp.where(size > BAND * common, size, common), self.rate(x0))
         steep = slope * unit
         seen, count = xp.sort(xp.where(steep > 0, steep, xp.inf)), (steep > 0).sum()
         typical = seen[xp.maximum(count - 1, 0) // 2]
@@ -101,6 +110,10 @@ class Box(NamedTuple):
             centre=np.where(np.isnan(opens), self.centre, opens + REACH * self.scale).astype(self.centre.dtype),
             seam=opens,
         )
+
+    def rate(self, x: Vector) -> Vector:
+        """dx / dq at x, coordinate by coordinate: the factor of a gradient in x, and the unit of lengths there."""
+        return self.scale if self.logs is None else namespace(x).where(self.logs, x * self.scale, self.scale)
 
     def _from(self, start: Vector, x: Vector) -> Vector:
         """Periodic coordinates of x, moved by whole turns into the one that begins at `start`."""
@@ -137,6 +150,7 @@ class Box(NamedTuple):
         """x to internal coordinates."""
         x = x if self.seam is None else self._from(self.seam, x)
         xp: Any = namespace(x, self.centre, self.scale)
+        x = x if self.logs is None else logarithm(xp, self.logs, x)
         wide = self.scale > 0
         with np.errstate(invalid="ignore", over="ignore"):  # a width of a few denormal numbers
             return xp.where(wide, (x - self.centre) / xp.where(wide, self.scale, 1.0), 0.0)
@@ -144,7 +158,23 @@ class Box(NamedTuple):
     def outward(self, q: Vector) -> Vector:
         """Internal coordinates to x; the last clip keeps round-off from leaving the bounds by one ulp."""
         x = self.centre + self.scale * q
+        if self.logs is not None:
+            xp: Any = namespace(x)
+            x = xp.where(self.logs, xp.exp(xp.where(self.logs, x, 0.0)), x)
         x = x if self.seam is None else self._from(self.lower, x)
         if type(x) is np.ndarray:  # half the time of `clip`
             return np.minimum(np.maximum(x, self.lower), self.upper)
         return x.clip(self.lower, self.upper)
+
+
+def by_logarithm(lower: np.ndarray, upper: np.ndarray, x0: Any = None) -> np.ndarray:
+    """Which coordinates have bounds that say that they are known by their order of magnitude."""
+    with np.errstate(all="ignore"):
+        wide = (lower > 0) & np.isfinite(upper) & (upper >= WIDE * lower)
+        guarded = upper > GUARD * lower
+        return wide & (~guarded | (False if x0 is None else np.asarray(x0) * WIDE <= upper))
+
+
+def logarithm(xp: Any, logs: Vector, x: Vector) -> Vector:
+    """x, or its logarithm where `logs`."""
+    return xp.where(logs, xp.log(xp.where(logs, x, 1.0)), x)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .box import by_logarithm
 from .tree import LEAF, Structure, flatten, restore
 
 
@@ -87,7 +88,8 @@ def require_path(name: str, value: Any) -> None:
 
 
 def read_problem(x0: Any, bounds: Any, rng: np.random.Generator) -> Problem:
-    """Check and flatten a start and bounds; without a start, one is drawn uniformly inside the bounds."""
+    """Check and flatten a start and bounds; without a start, one is drawn inside the bounds, uniformly in the
+    coordinates of `Box`."""
     if x0 is None:
         lower, upper = _read_sides(bounds)
         if lower.ndim != 1 or lower.size == 0:
@@ -106,12 +108,19 @@ def read_problem(x0: Any, bounds: Any, rng: np.random.Generator) -> Problem:
             i = int(np.argmax(endless))
             said = f"coordinate {i} has [{lower[i]}, {upper[i]}]"
             raise ValueError(f"`x0` is None, so `bounds` must be finite on both sides; {said}.")
-        start = (lower + rng.uniform(size=lower.size).astype(dtype) * (upper - lower)).clip(lower, upper)
+        start = _drawn(lower, upper, rng.uniform(size=lower.size).astype(dtype))
     outside = ~((start >= lower) & (start <= upper))
     if outside.any():
         i = int(np.argmax(outside))
         raise ValueError(f"`x0` must lie inside `bounds`; x0[{i}] = {start[i]} is not in [{lower[i]}, {upper[i]}].")
     return Problem(start, lower, upper, layout)
+
+
+def _drawn(lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """The place so far between the bounds, by logarithm in coordinates that are known by it."""
+    with np.errstate(all="ignore"):
+        x = np.where(by_logarithm(lower, upper), lower * (upper / lower) ** share, lower + share * (upper - lower))
+    return x.astype(lower.dtype).clip(lower, upper)
 
 
 def _read_start(x0: Any) -> tuple[Layout, np.ndarray, np.dtype]:

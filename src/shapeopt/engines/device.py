@@ -57,7 +57,8 @@ class DeviceShape(AbstractOptimizer):
             f = reading.value.astype(inner.inner.q.dtype)
             return DeviceState(ValueReadings(optimizer).tell(DEVICE, inner, f, box), box)
         dtype = inner.q.dtype
-        f, g, cost = reading.value.astype(dtype), reading.gradient.astype(dtype) * box.scale, reading.cost.astype(dtype)
+        rate = box.rate(box.outward(inner.q))
+        f, g, cost = reading.value.astype(dtype), reading.gradient.astype(dtype) * rate, reading.cost.astype(dtype)
         optimizer = self._optimizer(inner.q)
         tell = simplified(lambda inner, f, g, cost: optimizer.tell(DEVICE, inner, f, g, cost))
         return DeviceState(tell(inner, f, g, cost), box)
@@ -98,9 +99,10 @@ def run_batch(
     """
 
     def read(state: State, _: None) -> tuple[State, tuple[Any, Any, Info]]:
-        value, force = pair(box.outward(state.q))
+        x = box.outward(state.q)
+        value, force = pair(x)
         tell = simplified(lambda state, value, force: optimizer.tell(DEVICE, state, value, force, 1.0))
-        state = tell(state, value, force * box.scale)
+        state = tell(state, value, force * box.rate(x))
         return state, (value, box.outward(state.q), state.info)
 
     with jax.enable_x64(optimizer.spec.dtype == np.float64):

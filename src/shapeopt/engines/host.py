@@ -249,8 +249,9 @@ class HostRun:
             state: Any = self._values.tell(HOST, self._states[i], value, self.box)
             info = state.inner.info if state.complete else _waits(state.inner)
         else:
-            force = np.asarray(reading.gradient) * self.box.scale
-            fit = None if reading.fit is None else (reading.fit[0], reading.fit[1] * self.box.scale)
+            rate = self.box.rate(self._next[i])
+            force = np.asarray(reading.gradient) * rate
+            fit = None if reading.fit is None else (reading.fit[0], reading.fit[1] * rate)
             state = self.optimizer.tell(HOST, self._states[i], value, force, int(reading.cost), fit)
             info = state.info
         self._states[i] = state
@@ -366,8 +367,9 @@ class HostRun:
         if self.values_only:
             known = max(float(board.value_noise) for board in boards)
         else:
-            largest = float(self.box.scale.max()) or 1.0  # 0: the box is one point
-            unit = largest * float(np.sqrt(np.mean((self.box.scale / largest) ** 2))) or 1.0
+            rate = self.box.rate(self.best_x)
+            largest = float(rate.max()) or 1.0  # 0: the box is one point
+            unit = largest * float(np.sqrt(np.mean((rate / largest) ** 2))) or 1.0
             known = max(float(board.noise_std) for board in boards) / unit
         return known if known >= 0 else None
 
@@ -389,7 +391,7 @@ class HostRun:
             return None
         basins = boards[0].basins
         places = basins.points[np.isfinite(basins.values)]
-        forces = np.array(self._forces)[: len(values)] * self.box.scale
+        forces = np.array(self._forces)[: len(values)] * self.box.rate(points)
         return best_by_mean(self.box.inward(points), values, forces, places, *noise)
 
     def _settle(self) -> None:
@@ -446,7 +448,7 @@ class HostRun:
                 kappa=float(modes[i + self.particles] == Mode.ESCAPE),
                 memory=[],
                 barrier=[],
-                scale=self.box.scale,
+                scale=self.box.rate(anchors[i]),
             )
             for i in begun.tolist()
         ]

@@ -118,7 +118,8 @@ class FamilyPolicy:
         if self.regression is not None and self.reach_given is not None and descriptor is not None:
             places = np.concatenate([self.regression.predict(descriptor)[None, :], places[: self.opening - 1]])
             reach, width, centres, profiles = self.reach_given, self.reach_given, 1, ()
-        scale = np.where(box.scale > 0, box.scale, 1.0)
+        unit = box.rate(np.median(self.places, axis=0))
+        scale = np.where(unit > 0, unit, 1.0)
         inside = np.clip(box.inward(places), -REACH, REACH)
         opening = min(self.opening, len(places))
         kernel = tuple((width / scale).tolist())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import REACH
+from ..core.box import by_logarithm, logarithm
 
 if TYPE_CHECKING:
     from ..tasks import AbstractTask
@@ -18,34 +19,39 @@ SAME = 1e-6  # internal distance below which a direction is none
 
 @dataclass(frozen=True)
 class Frame:
-    """Affine coordinates q = (x - centre) / scale, in which a run's box is a cube and distances are the policy's."""
+    """Coordinates q = (x - centre) / scale, of log x where `logs`, in which a run's box is a cube and distances are the
+    policy's."""
 
     centre: np.ndarray
     scale: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    logs: np.ndarray
 
     @staticmethod
     def of(lower: np.ndarray, upper: np.ndarray, x0: np.ndarray) -> "Frame":
         """As `Box.around`, but for a coordinate without width, which gets a scale too."""
         closed = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
+        logs = by_logarithm(lower, upper, x0)
         with np.errstate(invalid="ignore"):
-            centre = np.where(closed, 0.5 * lower + 0.5 * upper, x0)
-            half = np.where(closed, 0.5 * upper - 0.5 * lower, REACH * np.maximum(1.0, np.abs(x0)))
-        return Frame(centre, half / REACH, lower, upper)
+            low, high = (logarithm(np, logs, side) for side in (lower, upper))
+            centre = np.where(closed, 0.5 * low + 0.5 * high, x0)
+            half = np.where(closed, 0.5 * high - 0.5 * low, REACH * np.maximum(1.0, np.abs(x0)))
+        return Frame(centre, half / REACH, lower, upper, logs)
 
     def inward(self, x: np.ndarray) -> np.ndarray:
-        return (np.asarray(x, float) - self.centre) / self.scale
+        return (logarithm(np, self.logs, np.asarray(x, float)) - self.centre) / self.scale
 
     def outward(self, q: np.ndarray) -> np.ndarray:
-        return self.centre + self.scale * q
+        x = self.centre + self.scale * q
+        return np.where(self.logs, np.exp(np.where(self.logs, x, 0.0)), x)
 
 
 @dataclass(frozen=True)
 class View:
     """A plane q = origin + axes^T (u, v) with orthonormal axes; what is shown of it is shift + stretch (u, v).
 
-    In two dimensions that is the user's own coordinates; in one there is a single axis.
+    In two dimensions that is the user's own coordinates, or their decimal logarithms; in one there is a single axis.
     """
 
     frame: Frame
@@ -72,8 +78,10 @@ def make_view(frame: Frame, points: np.ndarray, minima: np.ndarray) -> View:
     """The view of a run that read `points` and found `minima`, best first."""
     d = frame.centre.size
     if d <= 2:
-        labels = ("x",) if d == 1 else ("x<sub>1</sub>", "x<sub>2</sub>")
-        return View(frame, np.zeros(d), np.eye(d), frame.centre, frame.scale, labels, "")
+        names = ("x",) if d == 1 else ("x<sub>1</sub>", "x<sub>2</sub>")
+        labels = tuple(f"log {name}" if log else name for name, log in zip(names, frame.logs, strict=True))
+        unit = np.where(frame.logs, np.log(10.0), 1.0)
+        return View(frame, np.zeros(d), np.eye(d), frame.centre / unit, frame.scale / unit, labels, "")
     inner, places = frame.inward(points), frame.inward(minima)
     origin = places[0] if len(places) else inner[-1]
     first, second = _directions(places[1:] - origin, inner - origin)
@@ -102,7 +110,8 @@ def _directions(towards: np.ndarray, spread: np.ndarray) -> list[np.ndarray]:
 def extent(view: View, shown: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """(lower, upper) of what is drawn: the box where there is one, else around readings and minima."""
     d = view.frame.centre.size
-    lower, upper = view.frame.lower, view.frame.upper
+    lower, upper = (logarithm(np, view.frame.logs, side) for side in (view.frame.lower, view.frame.upper))
+    lower, upper = (np.where(view.frame.logs, side / np.log(10.0), side) for side in (lower, upper))
     if d <= 2 and np.isfinite(lower).all() and np.isfinite(upper).all():
         return np.stack([lower, upper])
     share = 0.02 if d <= 2 else 0.1  # in many dimensions far readings say little about the cut
