@@ -205,7 +205,7 @@ def test_a_trial_that_leaves_a_peak_for_a_plateau_is_rejected_and_a_bottom_reach
     there = np.array([0.4, 0.2])
     with np.errstate(all="ignore"):
         beyond = tactic.observe(HOST, memory, board, reading(there, -0.05, [1e-9, 0.0]))[0]
-    assert not beyond.accepted and beyond.now.radius == 0.1 and beyond.mismatch == memory.mismatch
+    assert not beyond.accepted and beyond.now.radius == tactic.back and beyond.mismatch == memory.mismatch
     bottom = tactic.observe(HOST, memory, board, reading(there, -0.25, [1e-9, 0.0]))[0]
     assert bottom.accepted
 

@@ -102,6 +102,7 @@ class Refine(AbstractTactic):
     far: float = 1.0  # a trial that rises by more than this multiple of the predicted decrease teaches nothing
     growth: float = 2.5  # of the radius at the least,
     largest_growth: float = 10.0  # and at the most
+    back: float = 0.25  # of the way, after a trial that was not finite
     stretch: float = 4.0  # of the model where a step met no curvature; More and Thuente's extrapolation limit
     flat: float = 1e-3  # force, as a share of the one before, that all but vanishes,
     unexplained: float = 0.5  # share of a fall that forces do not explain: together they are a plateau
@@ -271,7 +272,7 @@ class Refine(AbstractTactic):
     # --------------------------------------------------------------------------------------------- readings
 
     def observe(self, ops: Any, memory: RefineMemory, board: Board, plant: Plant) -> tuple[RefineMemory, Any]:
-        """A trial that was not finite (f is infinite then) is rejected, and the next one goes a tenth of the way."""
+        """A trial that was not finite (f is infinite then) is rejected, and the next one goes a quarter of the way."""
         now, metric, dtype = memory.now, memory.metric, plant.q.dtype
         inverse, gamma = now.inverse, now.gamma
         steep, end = ops.dot(now.g, now.g), ops.dot(plant.g, plant.g)
@@ -312,7 +313,7 @@ class Refine(AbstractTactic):
             gamma = ops.pick(accepted, gamma, ops.min(gamma, tried))
         work = ops.sqrt(ss * steepest / (2.0 * plant.q.shape[0]))
         error = ops.min(abs(fall + 0.5 * (slope + slope_end)) / ops.pick(work > 0, work, 1.0), 1.0)
-        radius = ops.pick(plant.finite, radius, 0.1 * memory.length)
+        radius = ops.pick(plant.finite, radius, self.back * memory.length)
         forgetting = ops.pick(board.spread > 0, self.forgetting, self.forgetting_first)
         like = self._like_base(ops, memory.same, board, plant) if ops.traced or accepted else memory.same
         q, f, g, rejections, fell, gain, same = ops.pick(
