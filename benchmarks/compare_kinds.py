@@ -4,8 +4,8 @@
     python benchmarks/compare_kinds.py --methods universal   # peers from the record
 
 All methods have the same starts and the same counted calls. The area is that of the suites
-(`shapeopt.bench.suite_metrics`), towards the lowest value known: `--known` looks for lower ones by runs of ten times as
-many calls of several methods, and every run may find one. Intervals are bootstraps over kinds. Runs that are on record
+(`shapeopt.bench.suite_metrics`), towards the lowest value known: `--known` looks for one by runs of ten times as many
+calls of several methods, and every run may find a lower one. Intervals are bootstraps over kinds. Runs on record
 count, too; `--out` writes the record.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kinds import problems
+from kinds import are_apart, problems
 
 from shapeopt.bench.suite_metrics import ROUND_OFF, TAUS
 from shapeopt.bench.suite_run import run_one
@@ -35,6 +35,7 @@ PEERS = {
 KNOWN = {"values": (OURS, "bipop_cma", "dual_annealing_scaled"), "gradients": (OURS, "mlsl_scaled")}
 LONGER = 10  # times as many calls
 SOLVED = 1e-3
+PARTS = {"all": (True, False), "near": (False,)}  # kinds by whether some of their bounds are decades apart
 OUT = Path(__file__).parent / "records" / "kinds.json"
 
 
@@ -51,8 +52,10 @@ def run(problem: SuiteProblem, name: str, seed: int) -> tuple[list[int], list[fl
 
 
 def search(reading: str, half: str, known: dict[str, float]) -> None:
-    """Lower values by runs of many calls."""
+    """Values of problems without one on record, by runs of many calls."""
     for problem in chosen(reading, half):
+        if problem.name in known:
+            continue
         longer = replace(problem, budget=LONGER * problem.budget)
         ends = [run(longer, name, 7)[1][-1] for name in KNOWN[reading]]
         known[problem.name] = min([known.get(problem.name, np.inf), *ends])
@@ -75,18 +78,22 @@ def measure(reading: str, half: str, methods: Iterable[str], seeds: int, known: 
         runs = {(name, seed): run(problem, name, seed) for name in methods for seed in range(seeds)}
         known[problem.name] = min([known.get(problem.name, np.inf), *(values[-1] for _, values in runs.values())])
         made = problem.make()
+        apart = bool(are_apart(made.lower, made.upper).any())
         answer = made.fun(made.x0)
         start = float(answer[0] if problem.gradients else answer)
         for (name, seed), (calls, values) in runs.items():
             found, solved = area(calls, values, start, known[problem.name], problem.budget)
-            row = {"reading": reading, "half": half, "kind": problem.group, "problem": problem.name, "method": name}
+            row = {"reading": reading, "half": half, "kind": problem.group, "apart": apart}
+            row |= {"problem": problem.name, "method": name}
             rows.append(row | {"seed": seed, "area": round(found, 5), "solved": bool(solved)})
     return rows
 
 
-def table(rows: list[dict], reading: str, half: str) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
+def table(
+    rows: list[dict], reading: str, half: str, part: str = "all"
+) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
     """Methods, kinds, and (methods, kinds) mean areas and shares solved."""
-    mine = [row for row in rows if (row["reading"], row["half"]) == (reading, half)]
+    mine = [row for row in rows if (row["reading"], row["half"]) == (reading, half) and row["apart"] in PARTS[part]]
     methods, kinds = (list(dict.fromkeys(row[key] for row in mine)) for key in ("method", "kind"))
     sums, counts = np.zeros((2, len(methods), len(kinds))), np.zeros((len(methods), len(kinds)))
     for row in mine:
@@ -105,9 +112,9 @@ def ratio(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float, float]:
     return float(ours.mean() / theirs.mean()), float(low), float(high)
 
 
-def summaries(rows: list[dict], reading: str, half: str) -> list[dict[str, Any]]:
+def summaries(rows: list[dict], reading: str, half: str, part: str = "all") -> list[dict[str, Any]]:
     """A row a method: its area, the share solved, and the ratio of our area to it."""
-    methods, kinds, areas, solved = table(rows, reading, half)
+    methods, kinds, areas, solved = table(rows, reading, half, part)
     if OURS not in methods:
         return []
     ours = areas[methods.index(OURS)]
@@ -116,6 +123,7 @@ def summaries(rows: list[dict], reading: str, half: str) -> list[dict[str, Any]]
         {
             "reading": reading,
             "half": half,
+            "part": part,
             "kinds": len(kinds),
             "method": methods[i],
             "area": float(areas[i].mean()),
@@ -144,7 +152,9 @@ def main() -> int:
     parser.add_argument("--gradients", action="store_true")
     parser.add_argument("--methods", nargs="*", help="none after it: rows of the record alone")
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--known", action="store_true", help="look for lower values by long runs first")
+    parser.add_argument(
+        "--known", action="store_true", help="first look for values of problems that have none, by long runs"
+    )
     parser.add_argument("--each", action="store_true", help="print every kind, too")
     parser.add_argument("--record", type=Path, default=OUT)
     parser.add_argument("--out", type=Path, help="write all rows there")
@@ -162,7 +172,8 @@ def main() -> int:
     report(record["rows"], reading, arguments.half, arguments.each)
     if arguments.out:
         halves = sorted({(row["reading"], row["half"]) for row in record["rows"]})
-        record["summaries"] = [one for pair in halves for one in summaries(record["rows"], *pair)]
+        cases = [(*pair, part) for pair in halves for part in PARTS]
+        record["summaries"] = [one for case in cases for one in summaries(record["rows"], *case)]
         arguments.out.write_text(json.dumps(record) + "\n", encoding="utf-8")
     return 0
 

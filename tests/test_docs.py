@@ -53,6 +53,7 @@ def test_readme_fits_its_page_and_its_table_is_that_of_the_records():
     boards = tables["load_boards"](tables["RECORDS"] / "suites.safetensors")
     assert tables["suites"](boards) in text
     assert tables["tools"](boards) in (DOCS / "which_tool.md").read_text()
+    assert tables["kinds"]() in (DOCS / "which_tool.md").read_text()
     assert tables["noise"]() in (DOCS / "noisy_gradients.md").read_text()
 
 
