@@ -21,3 +21,12 @@ def test_no_probe_leaves_bounds_that_are_narrower_than_a_step(scheme, dtype):
         assert points.dtype == dtype and (points >= lower).all() and (points <= upper).all()
         passed += bool(x + (upper - x) > upper)
     assert passed, "round-off would have led outside"
+
+
+@pytest.mark.parametrize("scheme", ["2-point", "3-point"])
+def test_differences_fit_coordinates_whose_bounds_are_near_or_decades_apart(scheme):
+    lower, upper = np.array([1e-9, 0.0]), np.array([1e-2, 1e-7])
+    x = np.array([3e-8, 4e-8])
+    differences = FiniteDifferences(scheme, lower, upper)
+    _, gradient = differences.estimate(x, lambda x: float(np.log(x[0]) + np.exp(1e7 * x[1])))
+    np.testing.assert_allclose(gradient, [1 / 3e-8, 1e7 * np.exp(0.4)], rtol=1e-6)

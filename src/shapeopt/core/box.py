@@ -167,12 +167,19 @@ class Box(NamedTuple):
         return x.clip(self.lower, self.upper)
 
 
-def by_logarithm(lower: np.ndarray, upper: np.ndarray, x0: Any = None) -> np.ndarray:
+def by_logarithm(lower: Vector, upper: Vector, x0: np.ndarray | None = None) -> Vector:
     """Which coordinates have bounds that say that they are known by their order of magnitude."""
     with np.errstate(all="ignore"):
-        wide = (lower > 0) & np.isfinite(upper) & (upper >= WIDE * lower)
+        wide = (lower > 0) & (upper < np.inf) & (upper >= WIDE * lower)
         guarded = upper > GUARD * lower
-        return wide & (~guarded | (False if x0 is None else np.asarray(x0) * WIDE <= upper))
+        return wide & (~guarded | (False if x0 is None else x0 * WIDE <= upper))
+
+
+def unit_at(xp: Any, x: Vector, lower: Vector, upper: Vector) -> Vector:
+    """The unit of lengths at x in coordinates with bounds on both sides, as `Box.rate` has it; infinite in others."""
+    logs = by_logarithm(lower, upper)
+    low, high = logarithm(xp, logs, lower), logarithm(xp, logs, upper)
+    return xp.where(logs, abs(x), 1.0) * (0.5 * high - 0.5 * low) / REACH
 
 
 def logarithm(xp: Any, logs: Vector, x: Vector) -> Vector:

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ..core.box import unit_at
 from .probes import coordinate_gradient, probe_pairs, reaches
 
 Scheme = Literal["2-point", "3-point", "cs"]
@@ -77,9 +78,10 @@ def precision(values: np.ndarray, dtype: Any) -> float:
 
 def step_ahead(x: np.ndarray, i: int, lower: Any, upper: Any, eps: float | None = None) -> tuple[np.ndarray, float]:
     """x moved along coordinate i, and by how much it moved, as rounded; 0 where the bounds hold it fixed. `eps` is the
-    relative round-off of the values; None: that of x."""
-    h = (np.finfo(x.dtype).eps if eps is None else eps) ** 0.5 * max(1.0, abs(float(x.flat[i])))
+    relative round-off of the values; None: that of x. It is SciPy's step, or less where the bounds are near."""
     low, high = (float(np.broadcast_to(side, x.shape).flat[i]) for side in (lower, upper))
+    size, unit = abs(float(x.flat[i])), float(unit_at(np, x.flat[i], low, high))
+    h = (np.finfo(x.dtype).eps if eps is None else eps) ** 0.5 * min(max(1.0, size), max(size, unit))
     if x.flat[i] + h > high:
         h = -h if x.flat[i] - h >= low else (high if high - x.flat[i] > x.flat[i] - low else low) - float(x.flat[i])
     point = x.copy()

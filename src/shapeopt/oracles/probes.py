@@ -14,7 +14,7 @@ estimate stays unbiased to first order, two-sided inside and one-sided on a boun
 from types import ModuleType
 from typing import Any
 
-from ..core import REACH
+from ..core.box import unit_at
 
 
 def reaches(q: Any, radius: Any, lower: Any, upper: Any, xp: ModuleType) -> tuple[Any, Any]:
@@ -26,8 +26,8 @@ def reaches(q: Any, radius: Any, lower: Any, upper: Any, xp: ModuleType) -> tupl
 
 def default_radius(q: Any, lower: Any, upper: Any, xp: ModuleType) -> Any:
     """Cube root of the machine epsilon, the best order for two-sided differences, on the scale of `core.Box`."""
-    half = 0.5 * upper - 0.5 * lower
-    scale = xp.where(xp.isfinite(half), half / REACH, xp.maximum(1, xp.abs(q)))
+    unit = unit_at(xp, q, lower, upper)
+    scale = xp.where(xp.isfinite(unit), unit, xp.maximum(1, xp.abs(q)))
     return xp.asarray(xp.finfo(q.dtype).eps ** (1 / 3), q.dtype) * scale
 
 
