@@ -1,4 +1,4 @@
-"""How good are runs on objectives as users have them (`kinds.py`), beside other people's optimizers?
+"""How good are runs on objectives as users have them (`kinds`), beside other people's optimizers?
 
     python benchmarks/compare_kinds.py --half dev            # by values; --gradients: with gradients
     python benchmarks/compare_kinds.py --methods universal   # peers from the record
