@@ -100,7 +100,7 @@ def declared(*extras: str) -> set[str]:
 def third_party(path: Path) -> set[str]:
     """Distributions that a file imports: all that is neither the standard library nor ours."""
     heads = {name.partition(".")[0] for name in imports_of(path)}
-    ours = {"shapeopt", "dev", *(p.stem for p in OTHERS)}
+    ours = {"shapeopt", "dev", "kinds", *(p.stem for p in OTHERS)}
     return {DISTRIBUTION.get(head, head).replace("_", "-") for head in heads - sys.stdlib_module_names - ours - {""}}
 
 
