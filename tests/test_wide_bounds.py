@@ -1,15 +1,19 @@
-"""Coordinates whose positive bounds are decades apart are searched by their logarithm, by every front door."""
+"""Positive bounds that are decades apart: by values such coordinates are searched by their logarithm."""
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import shapeopt
+from shapeopt.core.problem import read_problem, seeded
+from shapeopt.engines.host import HostRun
+from shapeopt.optimizer import Policy
 from shapeopt.report.view import Frame, extent, make_view
 
 LOWER, UPPER = np.array([1e-8, 1e-3, -2.0]), np.array([1e-1, 1e5, 2.0])
 TRUTH = np.array([3e-6, 40.0, 0.7])
-X0 = np.array([5e-2, 6e4, -1.0])  # as a draw between the bounds is
+X0 = np.array([2e-3, 5e3, -1.0])
+AMID = np.array([5e-2, 6e4, -1.0])
 BOUNDS = list(zip(LOWER, UPPER, strict=True))
 TIMES = np.linspace(0.1, 3, 12)
 
@@ -70,12 +74,12 @@ def test_a_change_of_units_changes_the_digits_alone():
 
 
 def test_the_landscape_of_a_report_has_logarithmic_axes_where_the_search_has():
-    x0 = np.array([1e-2, 0.5])
-    frame = Frame.of(np.array([1e-6, -1.0]), np.array([1e-1, 1.0]), x0)
+    x0 = np.array([1e-2, 0.5]) * [0.1, 1.0]
+    frame = Frame.of(np.array([1e-6, -1.0]), np.array([1e-1, 1.0]), x0, by_values=True)
     view = make_view(frame, x0[None], x0[None])
     assert view.labels == ("log x<sub>1</sub>", "x<sub>2</sub>")
-    np.testing.assert_allclose(view.project(x0[None])[0], [[-2.0, 0.5]])
-    np.testing.assert_allclose(view.lift(np.array([[-2.0, 0.5]])), [x0])
+    np.testing.assert_allclose(view.project(x0[None])[0], [[-3.0, 0.5]])
+    np.testing.assert_allclose(view.lift(np.array([[-3.0, 0.5]])), [x0])
     np.testing.assert_allclose(extent(view, np.zeros((0, 2)), np.zeros((0, 2))), [[-6.0, -1.0], [-1.0, 1.0]])
 
 
@@ -84,3 +88,10 @@ def test_a_minimum_on_the_lower_bound_is_found(size):
     lower, upper = np.full(2, 1e-5) * size, np.full(2, 10.0) * size
     result = shapeopt.minimize(lambda x: float(np.sum(x / size)), upper / 3, bounds=(lower, upper), budget=120)
     np.testing.assert_allclose(result.x, lower, rtol=1e-2)
+
+
+@pytest.mark.parametrize(("x0", "by_values", "logs"), [(X0, True, True), (X0, False, False), (AMID, True, False)])
+def test_only_values_and_a_start_far_down_the_bounds_speak_for_logarithms(x0, by_values, logs):
+    run = HostRun(Policy(), read_problem(x0, BOUNDS, seeded(0)), 20, 0, values_only=by_values)
+    assert (run.box.logs is not None) is logs
+    assert Frame.of(LOWER, UPPER, x0, by_values).logs.any() == logs

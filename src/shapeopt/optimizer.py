@@ -115,12 +115,13 @@ class Policy:
     """A tuple of tactics and a planner. An ablation is another tuple, and a tactic of your own is one more entry.
 
     `seam`: where the box opens in coordinates that are periodic, in the user's units; None for the others
-    (core/box.py).
+    (core/box.py). `affine`: no coordinate is searched by its logarithm; so it is where tactics know places in the box.
     """
 
     tactics: tuple[AbstractTactic, ...] = TACTICS
     planner: FixedOrder | FamilyOrder = field(default_factory=FixedOrder)
     seam: tuple[float | None, ...] | None = None
+    affine: bool = False
 
     def __post_init__(self) -> None:
         names = [tactic.name for tactic in self.tactics]

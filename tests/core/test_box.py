@@ -138,11 +138,15 @@ def test_a_turned_box_comes_back_within_the_bounds():
     np.testing.assert_allclose(TURN.outward(jnp.asarray(q[0])), x[0], rtol=1e-5)
 
 
+def orders(lower, upper, x0):
+    return Box.around(lower, upper, np.array(x0)).by_orders(np.array(x0))
+
+
 WIDE_LOWER, WIDE_UPPER = np.array([1e-6, -1.0, 1e-3]), np.array([1e-2, 1.0, 1e15])
 
 
 def test_positive_bounds_that_are_decades_apart_are_searched_by_the_logarithm():
-    box = Box.around(WIDE_LOWER, WIDE_UPPER, np.array([1e-3, 0.0, 1e6]))
+    box = orders(WIDE_LOWER, WIDE_UPPER, [1e-4, 0.0, 1e6])
     np.testing.assert_array_equal(box.logs, [True, False, True])
     np.testing.assert_allclose(box.outward(np.zeros(3)), [1e-4, 0.0, 1e6])
     np.testing.assert_allclose(box.q_lower, -REACH)
@@ -152,14 +156,27 @@ def test_positive_bounds_that_are_decades_apart_are_searched_by_the_logarithm():
 
 
 def test_bounds_that_are_near_touch_zero_or_only_guard_against_it_are_searched_as_they_are():
-    near = Box.around(np.array([1.0, 0.0, -2.0]), np.array([100.0, 1e6, -1e-9]), np.array([3.0, 1.0, -1.0]))
-    guard = Box.around(np.array([1e-300]), np.array([10.0]), np.array([2.0]))
+    near = orders(np.array([1.0, 0.0, -2.0]), np.array([100.0, 1e6, -1e-9]), [3.0, 1.0, -1.0])
+    guard = orders(np.array([1e-300]), np.array([10.0]), [0.0125])
     assert near.logs is None and guard.logs is None
-    assert Box.around(np.array([1e-300]), np.array([10.0]), np.array([1e-8])).logs is not None
+    assert orders(np.array([1e-300]), np.array([10.0]), [1e-8]).logs is not None
+
+
+def test_a_start_that_is_likelier_between_the_bounds_than_between_their_logarithms_says_that_numbers_are_sought():
+    lower, upper = np.full(1, 1e-6), np.full(1, 1.0)
+    limit = 1.0 / np.log(1e6)  # where a uniform and a log-uniform law have the same density
+    assert orders(lower, upper, [0.99 * limit]).logs is not None
+    assert orders(lower, upper, [1.01 * limit]).logs is None
+
+
+def test_a_periodic_coordinate_keeps_its_numbers():
+    x0 = np.full(2, 1e-3)
+    box = Box.around(np.full(2, 1e-4), np.full(2, 360.0), x0).turned((90.0, None)).by_orders(x0)
+    np.testing.assert_array_equal(box.logs, [False, True])
 
 
 def test_the_rate_of_a_coordinate_is_its_derivative_by_the_internal_one():
-    box = Box.around(WIDE_LOWER, WIDE_UPPER, np.array([1e-3, 0.0, 1e6]))
+    box = orders(WIDE_LOWER, WIDE_UPPER, [1e-4, 0.0, 1e6])
     q, step = np.array([-3.0, 1.0, 2.0]), 1e-6
     slope = (box.outward(q + step) - box.outward(q - step)) / (2 * step)
     np.testing.assert_allclose(box.rate(box.outward(q)), slope, rtol=1e-8)
@@ -173,7 +190,7 @@ def test_the_rate_of_a_coordinate_is_its_derivative_by_the_internal_one():
 )
 def test_no_internal_point_maps_outside_positive_bounds(decades, lowest, share, dtype):
     lower, upper = np.array([10.0**lowest], dtype), np.array([10.0 ** (lowest + decades)], dtype)
-    box = Box.around(lower, upper, lower)
+    box = orders(lower, upper, lower)
     assert box.logs is not None
     x = box.outward((box.q_lower + dtype(share) * (box.q_upper - box.q_lower)).astype(dtype))
     assert x.dtype == dtype and lower[0] <= x[0] <= upper[0]

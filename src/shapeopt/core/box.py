@@ -1,9 +1,11 @@
-"""The search domain Q, and its affine image in which every policy works.
+"""The search domain Q, and its image in which every policy works.
 
 A bounded coordinate [lower, upper] becomes [-REACH, REACH], so that a policy sees one scale whatever the user's units.
-One with positive bounds that are orders of magnitude apart (a rate, a width, a penalty) does so by its logarithm. An
-unbounded coordinate is scaled around a centre and is never clipped there; a one-sided one is clipped on its side.
-A bound that is `FAR` from x0 is kept to, and sets no scale.
+By values alone, one with positive bounds that are orders of magnitude apart (a rate, a width, a penalty) does so by its
+logarithm if the start is a likelier draw from the logarithms between the bounds than from the numbers between them.
+(With gradients that was measured not to pay: quasi-Newton steps find the scale of a place by themselves.) An unbounded
+coordinate is scaled around a centre and is never clipped there; a one-sided one is clipped on its side. A bound that is
+`FAR` from x0 is kept to, and sets no scale.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +20,7 @@ REACH = 5.0  # half-width of the box in internal coordinates; the paper's domain
 FAR = 1e18  # units from x0 beyond which a bound tells no unit: 1e20 or 1e300 is often written for infinity
 
 BAND = 30.0  # sizes of coordinates that differ by less do not say that their units differ
-WIDE = 1e3  # ratio of positive bounds from which on a coordinate is known by its order of magnitude,
+WIDE = 1e3  # ratio of positive bounds from which on a coordinate may be known by its order of magnitude,
 GUARD = 1e12  # and beyond which the lower one may only guard against 0, unless x0 is far below the upper one
 
 APART = 1e4  # sizes of the coordinates of a start that differ by this are of different units
@@ -63,12 +65,20 @@ class Box(NamedTuple):
             closed = np.isfinite(lower) & np.isfinite(upper)
             if x0 is not None:
                 closed = closed & (lower > -FAR * unit) & (upper < FAR * unit)
-            logs = by_logarithm(lower, upper, None if is_tracer(x0) else x0)
-            low, high = logarithm(np, logs, lower), logarithm(np, logs, upper)
-            centre = xp.where(closed, 0.5 * low + 0.5 * high, origin)
-            half = xp.where(closed, 0.5 * high - 0.5 * low, unit)
-        sides = (side.astype(lower.dtype) for side in (lower, upper, centre, half / REACH))
-        return Box(*sides, logs=logs if logs.any() else None)
+            centre = xp.where(closed, 0.5 * lower + 0.5 * upper, origin)
+            half = xp.where(closed, 0.5 * upper - 0.5 * lower, unit)
+        return Box(*(side.astype(lower.dtype) for side in (lower, upper, centre, half / REACH)))
+
+    def by_orders(self, x0: np.ndarray) -> "Box":
+        """The box with the logarithms of coordinates whose bounds and start say that they are known by them."""
+        logs = by_logarithm(self.lower, self.upper, x0)
+        logs = logs if self.seam is None else logs & np.isnan(self.seam)
+        if not logs.any():
+            return self
+        low, high = logarithm(np, logs, self.lower), logarithm(np, logs, self.upper)
+        centre = np.where(logs, 0.5 * low + 0.5 * high, self.centre)
+        scale = np.where(logs, (0.5 * high - 0.5 * low) / REACH, self.scale)
+        return self._replace(centre=centre.astype(self.centre.dtype), scale=scale.astype(self.scale.dtype), logs=logs)
 
     def scaled_by(self, x0: np.ndarray, gradient: np.ndarray) -> "Box":
         """The box with the units of coordinates that lack a side set by the start and the first gradient.
@@ -168,11 +178,14 @@ class Box(NamedTuple):
 
 
 def by_logarithm(lower: Vector, upper: Vector, x0: np.ndarray | None = None) -> Vector:
-    """Which coordinates have bounds that say that they are known by their order of magnitude."""
+    """Which coordinates have bounds, and a start if one is known, that say that they are known by their logarithm."""
     with np.errstate(all="ignore"):
         wide = (lower > 0) & (upper < np.inf) & (upper >= WIDE * lower)
         guarded = upper > GUARD * lower
-        return wide & (~guarded | (False if x0 is None else x0 * WIDE <= upper))
+        if x0 is None:
+            return wide & ~guarded
+        likelier = x0 * np.log(np.where(wide, upper / lower, 1.0)) <= upper - lower  # 1 / (x log(u / l)) >= 1 / (u - l)
+        return wide & likelier & (~guarded | (x0 * WIDE <= upper))
 
 
 def unit_at(xp: Any, x: Vector, lower: Vector, upper: Vector) -> Vector:

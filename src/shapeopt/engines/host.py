@@ -73,14 +73,14 @@ class HostRun:
         self.keeps_stages = stages and self.keeps_points
         self.judges_gradients = False  # whether `result.gradient_fit` is asked for,
         self.keeps_forces = False  # for which forces are kept, as for the estimated mean of noisy values
-        self.box = Box.around(problem.lower, problem.upper, problem.x0).turned(policy.seam)
+        self._affine = Box.around(problem.lower, problem.upper, problem.x0).turned(policy.seam)
         self.record, self.census, self._quietly = RunRecord(), Census(), Quiet()
         self.calls, self.gradients = 0, 0
         self.best_x, self.best = problem.x0, np.inf
         self.residuals = residuals
         self._given_units = units is not None  # of coordinates without bounds, which else the first reading tells
         if units is not None:
-            self.box = self.box._replace(scale=np.where(self.box.closed, self.box.scale, units))
+            self._affine = self._affine._replace(scale=np.where(self._affine.closed, self._affine.scale, units))
         self.start(values_only)
 
     def start(self, values_only: bool) -> None:
@@ -90,6 +90,7 @@ class HostRun:
         spec = Spec(problem.x0.size, dtype, values_only, self.residuals)
         self.optimizer = Optimizer(self.policy, spec, self._noise_std, self.port_allowance)
         self._values = ValueReadings(self.optimizer)
+        self.box = self._affine.by_orders(problem.x0) if values_only and not self.policy.affine else self._affine
         self._lower, self._upper = self.box.q_lower, self.box.q_upper
         self._states: list[Any] = [self._begin(i) for i in range(self.particles)]
         self._share_basins()

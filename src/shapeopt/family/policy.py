@@ -118,8 +118,7 @@ class FamilyPolicy:
         if self.regression is not None and self.reach_given is not None and descriptor is not None:
             places = np.concatenate([self.regression.predict(descriptor)[None, :], places[: self.opening - 1]])
             reach, width, centres, profiles = self.reach_given, self.reach_given, 1, ()
-        unit = box.rate(np.median(self.places, axis=0))
-        scale = np.where(unit > 0, unit, 1.0)
+        scale = np.where(box.scale > 0, box.scale, 1.0)
         inside = np.clip(box.inward(places), -REACH, REACH)
         opening = min(self.opening, len(places))
         kernel = tuple((width / scale).tolist())
@@ -127,7 +126,7 @@ class FamilyPolicy:
         radius = max(LEAST_RADIUS, float(np.sqrt(np.mean((reach / scale) ** 2))))
         late = tuple(i for i, tactic in enumerate(TACTICS, start=1) if tactic.name in self.late)
         tactics = (recall, *(self._fitted(tactic, scale, radius) for tactic in TACTICS))
-        return Policy(tactics, FamilyOrder(late=late, until=self.until), seam)
+        return Policy(tactics, FamilyOrder(late=late, until=self.until), seam, affine=True)
 
     def _seam_of(self, problem: Problem) -> tuple[float | None, ...] | None:
         """The seam, if the problem's bounds are those between which the family is periodic."""

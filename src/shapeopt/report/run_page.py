@@ -81,7 +81,8 @@ def run_data(result: Mapping[str, Any], subject: Subject, rivals: bool = True) -
     kept = np.arange(rows) if rows <= READINGS_SHOWN else kept
     minima = result["minima"][:MINIMA_SHOWN]
     places = np.array([_flat(one["x"]) for one in minima]).reshape(len(minima), subject.x0.size)
-    view = make_view(Frame.of(subject.lower, subject.upper, subject.x0), _points(trace, subject)[kept], places)
+    frame = Frame.of(subject.lower, subject.upper, subject.x0, by_values=not result.get("njev", True))
+    view = make_view(frame, _points(trace, subject)[kept], places)
     known = float("nan") if subject.task is None else float(subject.task.minimum)
     shown = _view(view, trace, kept, places, subject)
     stages = result.get("stages", ()) if shown["grid"] is not None else ()  # there is nothing to draw them on

@@ -29,10 +29,10 @@ class Frame:
     logs: np.ndarray
 
     @staticmethod
-    def of(lower: np.ndarray, upper: np.ndarray, x0: np.ndarray) -> "Frame":
-        """As `Box.around`, but for a coordinate without width, which gets a scale too."""
+    def of(lower: np.ndarray, upper: np.ndarray, x0: np.ndarray, by_values: bool = False) -> "Frame":
+        """As `Box.around`, `by_orders` in a run by values, but a coordinate without width gets a scale, too."""
         closed = np.isfinite(lower) & np.isfinite(upper) & (upper > lower)
-        logs = by_logarithm(lower, upper, x0)
+        logs = by_logarithm(lower, upper, x0) & by_values
         with np.errstate(invalid="ignore"):
             low, high = (logarithm(np, logs, side) for side in (lower, upper))
             centre = np.where(closed, 0.5 * low + 0.5 * high, x0)
