@@ -5,10 +5,10 @@
 The objective itself counts how often it is evaluated and where. Parts: `doors` (each way to hand an objective over, see
 `guarantee_doors.py`), `loops` (this library's optimizers with every oracle, compiled by `rollout`, all seeds in one
 batch), `bench` (the same through a comparison's cells, with fewer methods), `peers` (other people's, under the same
-counter), `boxes` (drawn doors in boxes of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates and
-starts on faces and in corners). Needs the extras `peers` and `torch`. Each part has its record, kept after each
-row: a run that was cut short goes on where it was, unless the library has changed since. Exit code 1 if a run was
-counted past its budget or outside its bounds, or reports another count.
+counter), `boxes` (drawn doors in boxes of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates, positive
+bounds up to 600 decades apart, and starts on faces and in corners). Needs the extras `peers` and `torch`. Each part has
+its record, kept after each row: a run that was cut short goes on where it was, unless the library has changed since.
+Exit code 1 if a run was counted past its budget or outside its bounds, or reports another count.
 """
 
 import hashlib
@@ -183,6 +183,7 @@ widths = st.one_of(st.just(0.0), st.floats(-9.0, 9.0).map(lambda e: 10.0**e))
 centres = st.one_of(st.just(0.0), st.floats(-1.0, 1.0), st.floats(-1e9, 1e9))
 sides = st.sampled_from(("both", "both", "both", "lower", "upper", "none"))
 places = st.one_of(st.sampled_from((0.0, 1.0)), st.floats(0.0, 1.0))
+decades = {np.float32: st.floats(-44.0, 38.0), np.float64: st.floats(-323.0, 308.0)}
 
 
 @st.composite
@@ -190,7 +191,15 @@ def problems(draw: Any, door: str, budget: int) -> Problem:
     dtype = draw(st.sampled_from((np.float64, np.float64, np.float32)))
     lower, upper, start = [], [], []
     for _ in range(2 if door in DRAWN_IN_TWO else draw(st.sampled_from((1, 2, 3)))):
-        width, centre, side, place = draw(widths), draw(centres), draw(sides), draw(places)
+        place = draw(places)
+        if draw(st.sampled_from((True, False, False))):  # positive bounds, most of them decades apart
+            low, high = sorted((draw(decades[dtype]), draw(decades[dtype])))
+            sides_and_start = (dtype(10.0**power) for power in (low, high, low + place * (high - low)))
+            for sequence, number in zip((lower, upper, start), sides_and_start, strict=True):
+                sequence.append(number)
+            start[-1] = np.clip(start[-1], lower[-1], upper[-1])
+            continue
+        width, centre, side = draw(widths), draw(centres), draw(sides)
         low, high = sorted((dtype(centre - width / 2), dtype(centre + width / 2)))
         start.append(np.clip(dtype(low + place * (high - low)), low, high))
         lower.append(low if side in ("both", "lower") else -np.inf)
