@@ -59,7 +59,7 @@ class Config:
     seeds: int = 100
     seeds_of_slow: int = 2
     evaluations: int = 1_000_000
-    share: float = 1.0  # of the cells of `loops`, `bench` and `peers`, drawn; of `universal` in loops, all are run
+    share: float = 1.0  # of the cells of `loops`, `bench` and `peers`, drawn; long loops of `universal` are always run
     out: Path | None = None
 
 
@@ -296,8 +296,9 @@ def main(config: Config) -> int:
         draw = np.random.default_rng(0)
         for key, counts in MEASURES[part](config):
             record.possible += 1
-            left_out = draw.uniform() >= config.share and part in SHARED and (part, key[0]) != ("loops", "universal")
-            if left_out or record.has(key):
+            always = part not in SHARED or (part, key[0], key[2]) == ("loops", "universal", max(config.budgets))
+            drawn = draw.uniform() < config.share
+            if not (always or drawn) or record.has(key):
                 continue
             row = Row(part, *key, *counts())
             record.add(row)
