@@ -5,10 +5,10 @@
 The objective itself counts how often it is evaluated and where. Parts: `doors` (each way to hand an objective over, see
 `guarantee_doors.py`), `loops` (this library's optimizers with every oracle, compiled by `rollout`, all seeds in one
 batch), `bench` (the same through a comparison's cells, with fewer methods), `peers` (other people's, under the same
-counter), `boxes` (drawn doors in boxes of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates and
-starts on faces and in corners). Needs the extras `peers` and `torch`. Each part has its record, kept after each
-row: a run that was cut short goes on where it was, unless the library has changed since. Exit code 1 if a run was
-counted past its budget or outside its bounds, or reports another count.
+counter), `boxes` (drawn doors in boxes of widths from 1e-9 to 1e9, with fixed, one-sided and free coordinates, positive
+bounds up to 600 decades apart, and starts on faces and in corners). Needs the extras `peers` and `torch`. Each part has
+its record, kept after each row: a run that was cut short goes on where it was, unless the library has changed since.
+Exit code 1 if a run was counted past its budget or outside its bounds, or reports another count.
 """
 
 import hashlib
@@ -38,6 +38,7 @@ from shapeopt.peers import PEERS, available, run_peer
 from shapeopt.rollout import rollout
 
 PARTS = ("doors", "loops", "bench", "peers", "boxes")
+SHARED = ("loops", "bench", "peers")  # compiled for each cell, or slow
 LOWER, UPPER = np.array([-4.0, -3.0, -5.0]), np.array([4.0, 3.0, 5.0])
 START = np.array([3.3, -2.2, 1.7])
 LONG = 1000  # calls from which on a door gets a fifth of the seeds
@@ -58,6 +59,7 @@ class Config:
     seeds: int = 100
     seeds_of_slow: int = 2
     evaluations: int = 1_000_000
+    share: float = 1.0  # of the cells of `loops`, `bench` and `peers`, drawn; long loops of `universal` are always run
     out: Path | None = None
 
 
@@ -183,6 +185,7 @@ widths = st.one_of(st.just(0.0), st.floats(-9.0, 9.0).map(lambda e: 10.0**e))
 centres = st.one_of(st.just(0.0), st.floats(-1.0, 1.0), st.floats(-1e9, 1e9))
 sides = st.sampled_from(("both", "both", "both", "lower", "upper", "none"))
 places = st.one_of(st.sampled_from((0.0, 1.0)), st.floats(0.0, 1.0))
+decades = {np.float32: st.floats(-44.0, 38.0), np.float64: st.floats(-323.0, 308.0)}
 
 
 @st.composite
@@ -190,7 +193,15 @@ def problems(draw: Any, door: str, budget: int) -> Problem:
     dtype = draw(st.sampled_from((np.float64, np.float64, np.float32)))
     lower, upper, start = [], [], []
     for _ in range(2 if door in DRAWN_IN_TWO else draw(st.sampled_from((1, 2, 3)))):
-        width, centre, side, place = draw(widths), draw(centres), draw(sides), draw(places)
+        place = draw(places)
+        if draw(st.sampled_from((True, False, False))):  # positive bounds, most of them decades apart
+            low, high = sorted((draw(decades[dtype]), draw(decades[dtype])))
+            sides_and_start = (dtype(10.0**power) for power in (low, high, low + place * (high - low)))
+            for sequence, number in zip((lower, upper, start), sides_and_start, strict=True):
+                sequence.append(number)
+            start[-1] = np.clip(start[-1], lower[-1], upper[-1])
+            continue
+        width, centre, side = draw(widths), draw(centres), draw(sides)
         low, high = sorted((dtype(centre - width / 2), dtype(centre + width / 2)))
         start.append(np.clip(dtype(low + place * (high - low)), low, high))
         lower.append(low if side in ("both", "lower") else -np.inf)
@@ -248,6 +259,7 @@ class Record:
         self.head = json.loads(json.dumps({"config": settings, "code": code()}))
         self.path = None if config.out is None else config.out / f"guarantees_{part}.json"
         self.rows: list[Row] = []
+        self.possible = 0  # cells, with those that were not drawn
         if self.path is not None and self.path.exists():
             old = json.loads(self.path.read_text())
             if {name: old.get(name) for name in self.head} == self.head:
@@ -258,6 +270,9 @@ class Record:
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
+        self.write()
+
+    def write(self) -> None:
         if self.path is not None:
             kept = [list(asdict(row).values()) for row in self.rows]
             record = self.head | {"total": self.total, "columns": list(Row.__dataclass_fields__), "rows": kept}
@@ -267,7 +282,7 @@ class Record:
     def total(self) -> dict[str, int]:
         rows = self.rows
         total = {"runs": sum(row.runs for row in rows), "evaluations": sum(row.evaluations for row in rows)}
-        return total | {"cells": len(rows), "broken": sum(not row.holds for row in rows)}
+        return total | {"cells": len(rows), "of": self.possible, "broken": sum(not row.holds for row in rows)}
 
 
 MEASURES = {"doors": of_doors, "loops": of_loops, "peers": of_peers, "boxes": of_boxes}
@@ -278,8 +293,12 @@ def main(config: Config) -> int:
     broken, began = 0, time.perf_counter()
     for part in config.parts:
         record = Record(config, part)
+        draw = np.random.default_rng(0)
         for key, counts in MEASURES[part](config):
-            if record.has(key):
+            record.possible += 1
+            always = part not in SHARED or (part, key[0], key[2]) == ("loops", "universal", max(config.budgets))
+            drawn = draw.uniform() < config.share
+            if not (always or drawn) or record.has(key):
                 continue
             row = Row(part, *key, *counts())
             record.add(row)
@@ -287,6 +306,7 @@ def main(config: Config) -> int:
             numbers = f"{row.runs:6} runs {row.evaluations:9} evaluations {row.overshoot:6} {row.outside:4}"
             word = "" if row.holds else "BROKEN"
             print(f"{time.perf_counter() - began:7.0f} s {name}{numbers} {word}", flush=True)
+        record.write()
         print(part, record.total, flush=True)
         broken += record.total["broken"]
     return 1 if broken else 0

@@ -37,6 +37,8 @@ def counted(part: str) -> tuple[str, str, str]:
     what += "" if part == "boxes" else f", {seeds}"
     total = record["total"]
     past, outside = max(0, *(row["overshoot"] for row in rows)), sum(row["outside"] for row in rows)
+    drawn = total.get("of", total["cells"])
+    what += f", {total['cells']} of {drawn} cells drawn" if drawn > total["cells"] else ""
     outcome = f"{past} past a budget, {outside} outside, {total['broken']} of {total['cells']} cells broken"
     return (
         f"guarantees.py --parts {part}",

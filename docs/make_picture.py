@@ -64,26 +64,26 @@ def draw_progress(axes, result) -> None:
         axes.scatter(result.trace.calls[chosen], result.trace.value[chosen], s=14, color=colour, zorder=3, lw=0)
     axes.step(result.trace.calls, result.trace.best, color="black", lw=1.6, where="post", label="best so far")
     said = [event for event in result.events if event.mode == "refine" and event.cause in LEFT]
-    for i, event in enumerate(said[:6]):
+    for i, event in enumerate(said[:5]):
         axes.annotate(
             LEFT[event.cause],
             (event.call, event.value),
-            xytext=(event.call + 1, 0.85 - 0.25 * (i % 4)),
+            xytext=(event.call + 1, 2.6 - 0.4 * i),
             fontsize=8,
             arrowprops={"arrowstyle": "-", "color": "grey", "lw": 0.7},
         )
-    axes.set(title="why it left each basin", xlabel="calls", ylabel="value", ylim=(None, 1.1))
-    axes.legend(loc="lower left", fontsize=8)
+    axes.set(title="why it left each basin", xlabel="calls", ylabel="value", ylim=(None, 3.1))
+    axes.legend(loc="upper right", fontsize=8)
 
 
 def main() -> None:
     policy = shapeopt.Policy().without("separable sum", "turned axes")
     result = shapeopt.minimize(landscape, np.array([-4.0, 4.0]), bounds=(-5, 5), budget=BUDGET, jac=True, policy=policy)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained", width_ratios=[1, 1.5])
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained", width_ratios=[1, 1.5])
     draw_map(left, result)
     draw_progress(right, result)
     target = Path(__file__).parent / "images" / "overview.png"
-    figure.savefig(target, dpi=110)
+    figure.savefig(target, dpi=140)
     print(f"wrote {target.name}")
 
 

@@ -59,6 +59,14 @@ def test_jacobians_are_taken_in_the_users_coordinates():
     np.testing.assert_allclose(result.x, TRUTH, rtol=1e-4)
 
 
+@pytest.mark.parametrize("most", [1e8, 1e300])
+def test_bounds_as_far_above_one_as_below_are_no_guard(most):
+    result = shapeopt.minimize(
+        lambda x: float(np.sum((np.log10(x) - 3) ** 2)), bounds=[(1 / most, most)] * 2, budget=60
+    )
+    np.testing.assert_allclose(result.x, 1e3, rtol=1e-3)
+
+
 def test_a_start_that_is_not_given_is_drawn_by_the_logarithm():
     starts = [shapeopt.minimize(value, bounds=BOUNDS, budget=1, seed=seed).x for seed in range(40)]
     assert 0.2 < np.mean([x[0] < 1e-4 for x in starts]) < 0.8

@@ -63,8 +63,8 @@ def minimize(
             call, the run goes on, and the best finite value comes back.
         x0: where to start: an array of any shape, or a pytree of arrays; `fun` sees the same structure. None: drawn
             inside `bounds`. Its dtype is the run's (float64 unless all of it is float32).
-        bounds: (lower, upper), a sequence of pairs, a `scipy.optimize.Bounds`, or None. No query leaves them. By values,
-            positive ones a factor of 1,000 or more apart, with x0 far down, are searched by the logarithm.
+        bounds: (lower, upper), a sequence of pairs, a `scipy.optimize.Bounds`, or None. No query leaves them. By
+            values, positive ones a factor of 1,000 or more apart, with x0 far down, are searched by the logarithm.
         budget: the hard cap on calls. A value with its gradient is one call; without gradients each value is one.
         jac: None (autodiff if `fun` computes with JAX, else value-only), True, a callable that returns the gradient, or
             "2-point", "3-point" or "cs": finite differences as SciPy names them, each value a call.

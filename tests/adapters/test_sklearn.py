@@ -1,10 +1,13 @@
 """`shapeopt.sklearn.gp_optimizer`: a kernel's parameters within a budget of likelihoods."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
 
+from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ExpSineSquared, WhiteKernel
 
@@ -48,6 +51,14 @@ def test_it_serves_a_classifier_and_repeats_with_its_seed():
     plain = GaussianProcessClassifier(1.0 * RBF(1.0)).fit(x, label)
     assert fits[0].kernel_.theta.tobytes() == fits[1].kernel_.theta.tobytes()
     assert fits[0].log_marginal_likelihood_value_ >= plain.log_marginal_likelihood_value_ - 1e-6
+
+
+def test_a_fitted_model_is_kept_in_a_file_and_repeats_its_search_when_it_is_fitted_again():
+    x, y = data(12)
+    model = GaussianProcessRegressor(1.0 * RBF(1.0), optimizer=shapeopt.sklearn.gp_optimizer(20)).fit(x, y)
+    kept = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(kept.predict(x), model.predict(x))
+    assert clone(kept).fit(x, y).kernel_.theta.tobytes() == model.kernel_.theta.tobytes()
 
 
 def test_a_wrong_budget_is_refused():

@@ -1,12 +1,16 @@
 """The box and its affine map."""
 
+import warnings
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shapeopt.core import REACH, Box
+from shapeopt.core.box import by_logarithm
 
 
 @given(
@@ -169,6 +173,32 @@ def test_a_start_that_is_likelier_between_the_bounds_than_between_their_logarith
     assert orders(lower, upper, [1.01 * limit]).logs is None
 
 
+@pytest.mark.parametrize(
+    "lower, upper, logs",
+    [
+        (1e-16, 1e3, {None: False, 1e-16: False, 1e-9: True, 1.0: True, 500.0: False}),  # below may only be a guard
+        (1e-8, 1e8, {None: True, 1.0: True, 1e-8: True, 9e7: False}),
+        (1e-300, 1e300, {None: True, 1.0: True, 1e200: True, 1e300: False}),
+    ],
+)
+def test_a_lower_bound_only_guards_where_the_upper_one_or_the_start_says_so(lower, upper, logs):
+    sides = np.array([lower]), np.array([upper])
+    assert {x0: bool(by_logarithm(*sides, None if x0 is None else np.array([x0]))[0]) for x0 in logs} == logs
+
+
+def test_no_bound_is_far_from_the_start_by_logarithms():
+    for lower, upper, x0 in ((1e-3, 1e25, 1e6), (1e-300, 1e300, 1e200), (1e-20, 1e20, 1.0)):
+        box = orders(np.array([lower]), np.array([upper]), [x0])
+        np.testing.assert_allclose([box.q_lower, box.q_upper], [[-REACH], [REACH]])
+
+
+def test_numbers_near_the_largest_one_are_places():
+    top = np.finfo(float).max
+    box = orders(np.array([1e-3]), np.array([top]), [1.0])
+    with warnings.catch_warnings(action="error"):
+        assert box.outward(box.q_upper)[0] <= top and box.rate(np.array([top]))[0] > 0
+
+
 def test_a_periodic_coordinate_keeps_its_numbers():
     x0 = np.full(2, 1e-3)
     box = Box.around(np.full(2, 1e-4), np.full(2, 360.0), x0).turned((90.0, None)).by_orders(x0)
@@ -190,7 +220,7 @@ def test_the_rate_of_a_coordinate_is_its_derivative_by_the_internal_one():
 )
 def test_no_internal_point_maps_outside_positive_bounds(decades, lowest, share, dtype):
     lower, upper = np.array([10.0**lowest], dtype), np.array([10.0 ** (lowest + decades)], dtype)
-    box = orders(lower, upper, lower)
+    box = orders(lower, upper, np.sqrt(lower) * np.sqrt(upper))
     assert box.logs is not None
     x = box.outward((box.q_lower + dtype(share) * (box.q_upper - box.q_lower)).astype(dtype))
     assert x.dtype == dtype and lower[0] <= x[0] <= upper[0]

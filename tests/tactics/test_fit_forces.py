@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from optimizer_runs import Noisy, bowl, rastrigin, run_on_host
@@ -9,6 +11,7 @@ from optimizer_runs import Noisy, bowl, rastrigin, run_on_host
 import shapeopt
 from shapeopt.core.board import Plant, Spec
 from shapeopt.ops import HOST
+from shapeopt.ops.device import DEVICE
 from shapeopt.optimizer import TACTICS, Policy
 from shapeopt.tactics import FitForces, Settle
 
@@ -44,6 +47,18 @@ def test_the_fit_knows_a_quadratic_s_force_and_curvature_where_there_is_no_noise
     a, curvature, h = FIT._fit(HOST, read_around(centre, H, 1e-7, 30), 0.0)
     np.testing.assert_allclose(a, H @ centre, atol=1e-5)
     np.testing.assert_allclose(curvature / h, H, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_readings_on_a_line_that_are_far_from_a_flat_incumbent_give_a_finite_fit(dtype):
+    """As a sweep leaves them. A factorisation that fails says so by NaN on the device engine."""
+    line = np.linspace(-4.5, -0.15, 30)[:, None] * np.ones(3)
+    forces = np.random.default_rng(0).normal(scale=60, size=line.shape)
+    rest = {"values": 50 + np.sin(line[:, 0]), "g": np.array([2e-4, 1e-4, -9e-4]), "noise": 38.0**2, "radius": 0.17}
+    memory = FIT.blank(HOST, Spec(3, dtype))._replace(points=line, forces=forces, f=1e-9, read=30, **rest)
+    memory = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype if np.asarray(leaf).dtype.kind == "f" else None), memory)
+    a, H, h = FIT._fit(DEVICE, memory, dtype(0.0))
+    assert np.isfinite(a).all() and np.isfinite(H).all() and np.isfinite(h)
 
 
 def test_fitting_forces_gets_lower_than_settling():

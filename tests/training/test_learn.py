@@ -53,6 +53,11 @@ def test_the_mean_metric_follows_units():
     np.testing.assert_allclose((shape @ B) / (shape @ B)[0, 0], np.eye(3), atol=1e-9)
 
 
+def test_a_hessian_that_overflows_in_the_family_s_units_is_left_out():
+    B, huge, scale = np.eye(2), np.diag([1e300, 1.0]), np.full(2, 1e10)  # of a place many decades below the others
+    np.testing.assert_allclose(mean_shape([B, huge], scale), mean_shape([B], scale))
+
+
 def test_a_saddle_s_hessian_still_gives_a_positive_definite_metric():
     assert np.linalg.eigvalsh(mean_shape([np.diag([1.0, -3.0]), np.zeros((2, 2))], np.ones(2))).min() > 0
     assert mean_shape([np.zeros((2, 2))], np.ones(2)) is None

@@ -1,6 +1,7 @@
 """`shapeopt.sklearn.gp_optimizer`: for `GaussianProcessRegressor(optimizer=...)` and its classifier."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,10 +38,19 @@ def gp_optimizer(budget: int = 200, *, seed: int = 0, policy: "str | Policy" = "
         kernel = 1.0 * RBF() + WhiteKernel()
         model = GaussianProcessRegressor(kernel, optimizer=shapeopt.sklearn.gp_optimizer(budget=200)).fit(X, y)
     """
-    budget = whole("budget", budget)
+    return _Search(whole("budget", budget), seed, policy)
 
-    def optimize(
-        obj_func: Callable[..., Any], initial_theta: np.ndarray, bounds: np.ndarray
+
+@dataclass(frozen=True)
+class _Search:
+    """What scikit-learn calls; a fitted model keeps it, so that it can be pickled."""
+
+    budget: int
+    seed: int
+    policy: "str | Policy"
+
+    def __call__(
+        self, obj_func: Callable[..., Any], initial_theta: np.ndarray, bounds: np.ndarray
     ) -> tuple[np.ndarray, float]:
         from ..minimizer import minimize
 
@@ -51,7 +61,6 @@ def gp_optimizer(budget: int = 200, *, seed: int = 0, policy: "str | Policy" = "
             value, gradient = obj_func(theta, eval_gradient=True)
             return float(value), np.asarray(gradient, float)
 
-        result = minimize(likelihood, start, bounds=(lower, upper), jac=True, budget=budget, seed=seed, policy=policy)
+        settings: Any = {"budget": self.budget, "seed": self.seed, "policy": self.policy}
+        result = minimize(likelihood, start, bounds=(lower, upper), jac=True, **settings)
         return result.x, result.fun
-
-    return optimize

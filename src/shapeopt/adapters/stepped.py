@@ -78,7 +78,7 @@ class SteppedRun:
     def arrays(self) -> list[np.ndarray]:
         """The whole state. The same run in another process continues from it (`load`)."""
         leaves = [np.asarray(leaf) for leaf in flatten(self._state)[0]]
-        return [np.asarray(self._begun), np.asarray(self._box.scale), *leaves]
+        return [np.asarray(self._begun), *self._map(), *leaves]
 
     def load(self, arrays: Sequence[np.ndarray]) -> None:
         """Continue where `arrays` were made.
@@ -87,13 +87,18 @@ class SteppedRun:
             ValueError: if they are of a run with another dimension or policy.
         """
         blank, structure = flatten(self._state)
-        begun, scale, *leaves = (np.asarray(array) for array in arrays)
-        shapes = [scale.shape, *(leaf.shape for leaf in leaves)]
-        if shapes != [np.shape(self._box.scale), *(np.shape(leaf) for leaf in blank)]:
+        begun, centre, scale, *leaves = (np.asarray(array) for array in arrays)
+        shapes = [part.shape for part in (centre, scale, *leaves)]
+        if shapes != [np.shape(part) for part in (*self._map(), *blank)]:
             raise ValueError("`arrays` must be those of a run of the same dimension and policy.")
         self._begun = bool(begun)
-        self._box = self._box._replace(scale=scale.astype(self._box.scale.dtype))
+        dtype = self._box.scale.dtype
+        self._box = self._box._replace(centre=centre.astype(dtype), scale=scale.astype(dtype))
         self._state = restore(structure, map(_like, leaves, blank))
+
+    def _map(self) -> list[np.ndarray]:
+        """What of the box's map depends on where the run began."""
+        return [np.asarray(self._box.centre), np.asarray(self._box.scale)]
 
     def _begin(self, x: np.ndarray) -> Any:
         box = self._box

@@ -21,7 +21,8 @@ FAR = 1e18  # units from x0 beyond which a bound tells no unit: 1e20 or 1e300 is
 
 BAND = 30.0  # sizes of coordinates that differ by less do not say that their units differ
 WIDE = 1e3  # ratio of positive bounds from which on a coordinate may be known by its order of magnitude,
-GUARD = 1e12  # and beyond which the lower one may only guard against 0, unless x0 is far below the upper one
+GUARD = 1e12  # and beyond which the lower one may only guard against 0, unless the upper one is at least half as many
+# decades above 1 as it is below, or x0 is far from both
 
 APART = 1e4  # sizes of the coordinates of a start that differ by this are of different units
 
@@ -123,7 +124,10 @@ class Box(NamedTuple):
 
     def rate(self, x: Vector) -> Vector:
         """dx / dq at x, coordinate by coordinate: the factor of a gradient in x, and the unit of lengths there."""
-        return self.scale if self.logs is None else namespace(x).where(self.logs, x * self.scale, self.scale)
+        if self.logs is None:
+            return self.scale
+        with np.errstate(over="ignore"):
+            return namespace(x).where(self.logs, x * self.scale, self.scale)
 
     def _from(self, start: Vector, x: Vector) -> Vector:
         """Periodic coordinates of x, moved by whole turns into the one that begins at `start`."""
@@ -170,7 +174,8 @@ class Box(NamedTuple):
         x = self.centre + self.scale * q
         if self.logs is not None:
             xp: Any = namespace(x)
-            x = xp.where(self.logs, xp.exp(xp.where(self.logs, x, 0.0)), x)
+            with np.errstate(over="ignore"):  # an upper bound that is nearly the largest number
+                x = xp.where(self.logs, xp.exp(xp.where(self.logs, x, 0.0)), x)
         x = x if self.seam is None else self._from(self.lower, x)
         if type(x) is np.ndarray:  # half the time of `clip`
             return np.minimum(np.maximum(x, self.lower), self.upper)
@@ -181,11 +186,12 @@ def by_logarithm(lower: Vector, upper: Vector, x0: np.ndarray | None = None) -> 
     """Which coordinates have bounds, and a start if one is known, that say that they are known by their logarithm."""
     with np.errstate(all="ignore"):
         wide = (lower > 0) & (upper < np.inf) & (upper >= WIDE * lower)
-        guarded = upper > GUARD * lower
+        guarded = (upper > GUARD * lower) & (upper * upper * lower < 1)
         if x0 is None:
             return wide & ~guarded
-        likelier = x0 * np.log(np.where(wide, upper / lower, 1.0)) <= upper - lower  # 1 / (x log(u / l)) >= 1 / (u - l)
-        return wide & likelier & (~guarded | (x0 * WIDE <= upper))
+        ratio = np.log(np.where(wide, upper, 1.0)) - np.log(np.where(wide, lower, 1.0))
+        likelier = x0 * ratio <= upper - lower  # 1 / (x log(u / l)) >= 1 / (u - l)
+        return wide & likelier & (~guarded | (x0 * WIDE <= upper) & (x0 >= WIDE * lower))
 
 
 def unit_at(xp: Any, x: Vector, lower: Vector, upper: Vector) -> Vector:

@@ -119,7 +119,8 @@ def read_problem(x0: Any, bounds: Any, rng: np.random.Generator) -> Problem:
 def _drawn(lower: np.ndarray, upper: np.ndarray, share: np.ndarray) -> np.ndarray:
     """The place so far between the bounds, by logarithm in coordinates that are known by it."""
     with np.errstate(all="ignore"):
-        x = np.where(by_logarithm(lower, upper), lower * (upper / lower) ** share, lower + share * (upper - lower))
+        by_orders = lower ** (1 - share) * upper**share
+        x = np.where(by_logarithm(lower, upper), by_orders, lower + share * (upper - lower))
     return x.astype(lower.dtype).clip(lower, upper)
 
 

@@ -216,7 +216,9 @@ class FitForces(AbstractTactic):
         a, H = mean_g - mean_t @ K, 0.5 * (K + K.T)
         missed = (memory.values - memory.f) / h - (t * (a + 0.5 * (t @ H))).sum(axis=1)
         rows = t.T / ((self.doubt * gamma) ** 2 * (far * far + 1e-12) + 2.0 * (value_noise / h) ** 2)
-        return a + ops.solve_positive(rows @ t + total / memory.noise * eye, rows @ missed), H, h
+        normal = rows @ t
+        ridge = total / memory.noise + 4.0 * d * float(np.finfo(t.dtype).eps) * (normal * eye).sum()  # on a line
+        return a + ops.solve_positive(normal + ridge * eye, rows @ missed), H, h
 
     def _verdict(self, ops: Any, memory: FitForcesMemory, board: Board) -> Any:
         hoped = ops.max(memory.gained, memory.predicted)

@@ -181,10 +181,12 @@ def mean_shape(hessians: Sequence[np.ndarray], scale: np.ndarray) -> np.ndarray 
         return None
     logs, outer = [], np.outer(scale, scale)
     for B in hessians:
-        values, vectors = np.linalg.eigh(B * outer)
-        size = np.abs(values)
-        if not size.max() > 0:
+        with np.errstate(over="ignore"):  # of places that are many decades below the others
+            curvature = B * outer
+        if not (np.isfinite(curvature).all() and curvature.any()):
             continue
+        values, vectors = np.linalg.eigh(curvature)
+        size = np.abs(values)
         levels = np.log(np.maximum(size, FLATTEST * size.max()))
         logs.append((vectors * (levels - levels.mean())) @ vectors.T)
     if not logs:
