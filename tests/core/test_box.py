@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapeopt.core import REACH, Box
-from shapeopt.core.box import by_logarithm
+from shapeopt.core.box import by_logarithm, unit_at
 
 
 @given(
@@ -197,6 +197,7 @@ def test_numbers_near_the_largest_one_are_places():
     box = orders(np.array([1e-3]), np.array([top]), [1.0])
     with warnings.catch_warnings(action="error"):
         assert box.outward(box.q_upper)[0] <= top and box.rate(np.array([top]))[0] > 0
+        assert unit_at(np, np.array([top]), np.array([1e300]), np.array([top]))[0] > 0
 
 
 def test_a_periodic_coordinate_keeps_its_numbers():

@@ -198,7 +198,8 @@ def unit_at(xp: Any, x: Vector, lower: Vector, upper: Vector) -> Vector:
     """The unit of lengths at x in coordinates with bounds on both sides, as `Box.rate` has it; infinite in others."""
     logs = by_logarithm(lower, upper)
     low, high = logarithm(xp, logs, lower), logarithm(xp, logs, upper)
-    return xp.where(logs, abs(x), 1.0) * (0.5 * high - 0.5 * low) / REACH
+    with np.errstate(over="ignore"):
+        return xp.where(logs, abs(x), 1.0) * (0.5 * high - 0.5 * low) / REACH
 
 
 def logarithm(xp: Any, logs: Vector, x: Vector) -> Vector:
