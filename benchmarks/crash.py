@@ -70,7 +70,9 @@ def child(folder: Path, kind: str, calls: int, seconds: float) -> None:
     fun, jac = objective(kind, folder / "counter", seconds)
     start = np.array([3.3, -2.2, 1.7, 4.1])
     settings = {"journal": folder / "journal", "seed": 1, "workers": THREADS if kind == "workers" else 1}
-    result = shapeopt.minimize(fun, start, bounds=(-5, 5), budget=calls, jac=jac, **settings)
+    bounds = [(1e-6, 5), *[(-5, 5)] * 3] if kind == "values" else (-5, 5)  # decades apart: searched by the logarithm
+    start[0] = 0.2 if kind == "values" else start[0]
+    result = shapeopt.minimize(fun, start, bounds=bounds, budget=calls, jac=jac, **settings)
     numbers = (result.x, result.fun, result.nfev, result.trace.value, result.trace.x, result.trace.calls)
     told = hashlib.sha256(b"".join(np.asarray(part).tobytes() for part in numbers)).hexdigest()
     (folder / "result").write_text(told)
