@@ -292,7 +292,6 @@ OTHERS = (
     "direct",
     "dual_annealing_scaled",
     "crs2",
-    "ngopt",
 )
 MEANS = ("cma", "bipop_cma")
 SELF = {OURS: run_shapeopt, "shapeopt, 4 starts": lambda read: run_shapeopt(read, num_starts=4), "random": run_random}
