@@ -4,9 +4,9 @@
     python benchmarks/noisy_values.py --methods shapeopt --old benchmarks/records/noisy_values.json  # peers on record
 
 Fourteen kinds of objective in 1 to 10 dimensions, with 100 to 1,000 calls and normal noise of 1e-3 to 1e-1 of the range
-from the minimum to the median over the box. An instance of a kind is its places, depths, turn, start and draws of noise,
-all of one seed; coordinates have scales that differ by powers of ten. Half of the kinds are for tuning, half for
-confirmation. The score of a run is its regret
+from the minimum to the median over the box. An instance of a kind is its places, depths, turn, start and draws of
+noise, all of one seed; coordinates have scales that differ by powers of ten. Half of the kinds are for tuning, half for
+confirmation; those of the set `single` have one minimum. The score of a run is its regret
 
     r = (f(x) - minimum) / (median - minimum),   f the true value, x what the run gives back
 
@@ -82,7 +82,10 @@ def bowls(rng: Any, d: int) -> Value:
 
 def tone(rng: Any, d: int) -> Value:
     """Misfit of a damped tone to a signal: frequency, phase, damping."""
-    t, truth = np.linspace(0.0, 1.0, 40), np.array([rng.uniform(2.0, 6.0), rng.uniform(-2.0, 2.0), rng.uniform(0.0, 2.0)])
+    t, truth = (
+        np.linspace(0.0, 1.0, 40),
+        np.array([rng.uniform(2.0, 6.0), rng.uniform(-2.0, 2.0), rng.uniform(0.0, 2.0)]),
+    )
 
     def signal(p: np.ndarray) -> np.ndarray:
         return np.exp(-p[2] * t) * np.sin(2.0 * np.pi * p[0] * t + p[1])
@@ -139,7 +142,9 @@ def ackley(rng: Any, d: int) -> Value:
 
     def fun(y: np.ndarray) -> float:
         z = y - at
-        return float(20 - 20 * np.exp(-0.2 * np.sqrt(np.mean(z * z))) + np.e - np.exp(np.mean(np.cos(2 * np.pi * z / 2))))
+        return float(
+            20 - 20 * np.exp(-0.2 * np.sqrt(np.mean(z * z))) + np.e - np.exp(np.mean(np.cos(2 * np.pi * z / 2)))
+        )
 
     return fun
 
@@ -166,6 +171,29 @@ def valleys(rng: Any, d: int) -> Value:
         return float(np.mean(z * z) * 0.3 + np.sum((z[1:] - 0.3 * z[:-1] ** 2) ** 2) / d)
 
     return lambda y: min(bent(y - at), gap * 6.0 + bent(-(y + at)))
+
+
+def bowl(rng: Any, d: int) -> Value:
+    """One minimum: a bowl of condition 100, turned."""
+    at, Q, w = rng.uniform(-3.5, 3.5, d), turn(rng, d), np.geomspace(1.0, 100.0, d)
+    return lambda y: float(w @ (Q @ (y - at)) ** 2)
+
+
+def valley(rng: Any, d: int) -> Value:
+    """One minimum: Rosenbrock's valley, less steep."""
+    at = rng.uniform(-3.5, 3.5, d)
+
+    def fun(y: np.ndarray) -> float:
+        z = y - at + 1.0
+        return float(np.sum(20.0 * (z[1:] - z[:-1] ** 2) ** 2 + (1.0 - z[:-1]) ** 2))
+
+    return fun
+
+
+def kinks(rng: Any, d: int) -> Value:
+    """One minimum: absolute values."""
+    at = rng.uniform(-3.5, 3.5, d)
+    return lambda y: float(np.abs(y - at).sum())
 
 
 @dataclass(frozen=True)
@@ -198,6 +226,15 @@ KINDS = {
         Kind(places, 4, 300, 3e-2),
         Kind(peaks, 6, 600, 3e-2),
         Kind(ackley, 10, 1000, 3e-3),
+    ),
+    "single": (
+        Kind(bowl, 2, 150, 1e-2),
+        Kind(bowl, 5, 300, 1e-1),
+        Kind(bowl, 10, 600, 1e-3),
+        Kind(valley, 3, 300, 1e-2),
+        Kind(valley, 8, 800, 3e-2),
+        Kind(kinks, 4, 300, 3e-2),
+        Kind(kinks, 10, 400, 1e-2),
     ),
 }
 
@@ -342,9 +379,7 @@ def table(rows: list[dict], which: str) -> tuple[list[str], np.ndarray, np.ndarr
 def interval(differences: np.ndarray) -> tuple[float, float]:
     """95 % of the mean of a (kinds, seeds) table, over kinds and instances."""
     rng, (kinds, seeds) = np.random.default_rng(0), differences.shape
-    drawn = [
-        differences[rng.integers(0, kinds, kinds)][:, rng.integers(0, seeds, seeds)].mean() for _ in range(4000)
-    ]
+    drawn = [differences[rng.integers(0, kinds, kinds)][:, rng.integers(0, seeds, seeds)].mean() for _ in range(4000)]
     low, high = np.quantile(drawn, [0.025, 0.975])
     return float(low), float(high)
 
