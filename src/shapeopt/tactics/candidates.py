@@ -67,7 +67,7 @@ def next_one(ops: Any, candidates: Candidates, fall: Any, look: Any) -> Any:
     s = xp.sqrt(xp.maximum(t2 + t2[b], 1e-300 if m.dtype.itemsize == 8 else 1e-30))
     apart = xp.minimum((m - m[b]) / s, FARTHEST)
     slope = ops.where(m < INF, xp.exp(-0.5 * apart**2) / (math.sqrt(8.0 * math.pi) * s), 0.0)
-    best = xp.arange(m.shape[0]) == b
+    best = xp.arange(m.shape[0], dtype=xp.int32) == b
     told = ops.where(best, 0.0, slope).max() * t2[b]
     gains = ops.where(best, told + e[b], slope * t2) / (n + 1.0)
     return ops.whole(gains.argmax())
