@@ -10,10 +10,11 @@ confirmation; those of the set `single` have one minimum. The score of a run is 
 
     r = (f(x) - minimum) / (median - minimum),   f the true value, x what the run gives back
 
-Ours is `result.x`; `one candidate` is our policy without spread places and other candidates. A peer gives back its lowest reading, or, as a method of its own called `... mean`, the mean of its
-last readings, as many as a population of CMA-ES has. Means over instances are taken of r and of log r (from 1e-4 on);
-`basin` is the share of runs from whose x an exact descent ends at the minimum. Intervals are bootstraps over kinds and
-instances.
+Ours is `result.x`; `one candidate` is our policy without spread places and other candidates. A peer gives back its
+lowest reading, or, as a method of its own called `... mean`, the mean of its last readings, as many as a population of
+CMA-ES has; `random` reads a third of the calls at uniform places, and ours goes on from the lowest. Means
+over instances are taken of r and of log r (from 1e-4 on); `basin` is the share of runs from whose x an exact descent
+ends at the minimum. Intervals are bootstraps over kinds and instances.
 """
 
 import argparse
