@@ -1,16 +1,19 @@
 """Where values are noisy, fitted quadratics are descended, and the point given back is the best by estimated mean."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import shapeopt
 from shapeopt.core import Box, Reading
+from shapeopt.core.board import Spec
 from shapeopt.engines.device import DeviceShape
 from shapeopt.engines.host import seed_words
-from shapeopt.optimizer import TACTICS, Policy
+from shapeopt.ops import HOST
+from shapeopt.optimizer import TACTICS, Optimizer, Policy
 from shapeopt.tactics import Regress
+from shapeopt.tactics.local_fit import LocalFit
 
 BOUNDS = (-5, 5)
 PLACE = np.array([1.3, -0.7, 0.4, 2.1])
@@ -107,6 +110,30 @@ def test_a_short_run_has_one_candidate_and_no_spread_places():
         return np.array(seen)
 
     np.testing.assert_array_equal(points("universal"), points(with_regress(share=0.5, most_candidates=1)))
+
+
+@pytest.mark.parametrize(("left", "uses"), [(100.0, 0.0), (2.0, 1024.0)])
+def test_a_candidate_s_fits_use_its_own_readings_and_those_of_the_only_one_all(left, uses):
+    asked, side = [], np.full(2, 5.0)
+
+    @dataclass(frozen=True)
+    class Asked(LocalFit):
+        def __call__(self, ops, points, values, centre, most):
+            asked.append(most)
+            return super().__call__(ops, points, values, centre, most)
+
+    tactic, key = Regress(fit=Asked()), np.zeros(2, np.uint32)
+    board = Optimizer(Policy(), Spec(2, values_only=True)).init(HOST, 0 * side, -side, side, 400, key).board
+    board = board._replace(left=left, value_noise=0.1)
+    memory = tactic.blank(HOST, Spec(2, values_only=True))
+    memory.points[:60] = np.random.default_rng(0).uniform(-5.0, 5.0, (60, 2))
+    memory.values[:60] = (memory.points[:60] ** 2).sum(axis=1)
+    memory = tactic._chosen(HOST, memory, board)
+    for _ in range(3):
+        memory, _ = tactic._fitted(HOST, memory, board)
+    steps = memory.candidates.steps
+    assert asked[0] == uses
+    assert max(asked) < steps.max() <= uses + 3.0
 
 
 @pytest.mark.parametrize("d", [1, 2, 12])
