@@ -429,7 +429,7 @@ def report(rows: list[dict], which: str, each: bool) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--set", choices=[*KINDS, "both"], default="tune", help="which kinds")
+    parser.add_argument("--set", choices=[*KINDS, "both"], default="tune", help="which kinds; both: of several minima")
     parser.add_argument("--methods", nargs="*", choices=[*SELF, *OTHERS], default=[*SELF, *OTHERS])
     parser.add_argument("--seeds", type=int, default=12, help="instances of a kind")
     parser.add_argument("--old", type=Path, help="a record whose rows of other methods count, too")
@@ -437,14 +437,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="write all rows there")
     arguments = parser.parse_args()
     rows = []
+    sets = ("tune", "confirm") if arguments.set == "both" else (arguments.set,)
     if arguments.old:
-        rows = [r for r in json.loads(arguments.old.read_text())["rows"] if r["method"] not in arguments.methods]
-    sets = tuple(KINDS) if arguments.set == "both" else (arguments.set,)
+        anew = lambda row: row["set"] in sets and row["method"].removesuffix(TAIL) in arguments.methods  # noqa: E731
+        rows = [row for row in json.loads(arguments.old.read_text())["rows"] if not anew(row)]
     for which in sets:
         rows += measure(arguments.methods, which, range(arguments.seeds))
         report(rows, which, arguments.each)
     if arguments.out:
-        found = [one for which in sets for one in summaries(rows, which)]
+        found = [one for which in KINDS if any(row["set"] == which for row in rows) for one in summaries(rows, which)]
         arguments.out.write_text(json.dumps({"summaries": found, "rows": rows}) + "\n", encoding="utf-8")
     return 0
 
