@@ -55,6 +55,7 @@ def test_readme_fits_its_page_and_its_table_is_that_of_the_records():
     assert tables["tools"](boards) in (DOCS / "which_tool.md").read_text()
     assert tables["kinds"]() in (DOCS / "which_tool.md").read_text()
     assert tables["noise"]() in (DOCS / "noisy_gradients.md").read_text()
+    assert tables["noisy_values"]() in (DOCS / "noisy_gradients.md").read_text()
 
 
 def test_readme_s_links_lead_somewhere():

@@ -1,25 +1,21 @@
-"""Descend where values are noisy: a quadratic fitted to the readings near a centre, by weighted least squares.
+"""Descend where values are noisy: from several places, each by quadratics fitted to readings near it (local_fit.py).
 
-With z = (x - c) / h, h the distance of the n-th nearest reading, n = `crowd` times the number of coefficients,
+    spread   a few places that fill the box evenly; the lowest readings of the run that are apart are the candidates
+    fit      a reading for one of them, by evidence (candidates.py): its centre moves to the minimum of its quadratic
+             within `radius` of h, and the reading is made beside it, at c + `aside` h z / sqrt(d), z ~ N(0, I)
 
-    min_b  sum_i w_i (f_i - b . a(z_i))^2 + b . L b,   w_i = 1 - (|z_i| / 1.05)^2,   a(z) = (1, z, z^2 / 2, z_i z_j)
+So each reading tells something of the value and of the curvature, and noise averages out over all of them. Readings
+crowd around a centre, so h shrinks by itself. A fit uses no more readings than were made for its candidate (or 2 d + 1
+at first), and so is local from the beginning; the only candidate of a short run uses all of them.
 
-(products of two coordinates only where there are readings enough, and in up to `most_products` dimensions). The centre
-moves to the minimum of the quadratic within `radius` of h, and the next reading is made beside it, at
-c + `aside` h z / sqrt(d), z ~ N(0, I): so each reading tells something of the value and of the curvature, and noise
-averages out over all of them. Readings crowd around the centre, so h shrinks by itself.
-
-The stage begins once noise is known, at the lowest reading, and lasts to the end of the run. The point that a run gives
-back is then the reading of the region whose fitted value is lowest; its standard error follows from the residuals:
-
-    s^2 = sum_i w_i r_i^2 / (sum_i w_i - p),   S = (A^T W A + L)^-1,   error^2 = s^2 a . S A^T W^2 A S a
+The stage begins once noise is known, and lasts to the end of the run. The point that a run gives back is then the
+reading whose fitted value is lowest, in the region of the candidate for which mean + error is least.
 
 Departs from the paper: not in it; there a noisy force is averaged by momentum.
 """
 
-import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,48 +25,46 @@ from ..core.codes import Mode
 from ..dynamics.move import Move, Stepped
 from ..ops.random import normal
 from .base import AbstractTactic, Step, bid, found, goes_on
+from .candidates import Candidates, blank, lowest_apart, next_one
+from .local_fit import LocalFit
+from .places import spread_place
 from .trust_region import in_sphere
 
 FROM = 5 * 2**28  # counters of readings begin here
 INF = float("inf")
-EDGE = 1.05  # distance, in h, at which a weight would be 0
-NEVER_USED = 1e9  # penalty of products where there are too few readings for them
+SPREAD, FIT = range(2)
 
 
 class RegressMemory(NamedTuple):
-    """The last readings of the run, and the centre."""
+    """The last readings of the run, and the candidates."""
 
     points: Any
     values: Any  # +inf in rows without a finite reading
     read: Any  # readings of the run
-    centre: Any
     begun: Any  # whether the stage has begun
-
-
-class Fit(NamedTuple):
-    """The quadratic around the centre."""
-
-    A: Any  # features of all readings
-    weights: Any  # 0 beyond h
-    normal: Any  # A^T W A + L
-    b: Any
-    h: Any
-    lowest: Any  # value that was subtracted from all
+    places: Any  # spread places still to be read
+    fall: Any  # how far a descent may fall
+    candidates: Candidates
 
 
 @dataclass(frozen=True)
 class Regress(AbstractTactic):
-    """Readings around the minimum of a fitted quadratic, in runs of values that are known to be noisy."""
+    """Readings around the minima of fitted quadratics, in runs of values that are known to be noisy."""
 
-    crowd: float = 4.0  # readings of a fit, in coefficients
-    radius: float = 0.7  # of h, within which the centre moves
+    fit: LocalFit = field(default_factory=LocalFit)
+    radius: float = 0.7  # of h, within which a centre moves
     aside: float = 0.2  # of h, from the centre, at which readings are made
-    ridge: float = 1e-3  # penalty of a coefficient, in weights of a reading
-    most_products: int = 10  # dimensions
-    most: int = 64
+    look: float = 3.0  # readings after which a descent is at the bottom, coarsely, in coefficients without products
+    looks: float = 0.4  # share of the calls left that candidates may take for so many readings each
+    share: float = 0.15  # of the calls left, for spread places, if there is room for another candidate
+    most_candidates: int = 6
+    repeats: float = 2.0  # degrees of freedom of the noise that was measured at the base
+    room: int = 1024  # readings that are kept, or twice those of a fit
+    most: int = 64  # dimensions
 
     name: ClassVar[str] = "regress"
     mode: ClassVar[Mode] = Mode.ESCAPE
+    phases: ClassVar[tuple[str, ...]] = ("spread", "fit")
     uses_force: ClassVar[bool] = False
     watches: ClassVar[bool] = True
 
@@ -78,14 +72,16 @@ class Regress(AbstractTactic):
         d, dtype, xp = spec.dimension, spec.dtype, ops.xp
         if not spec.values_only or d > self.most:
             return None
-        room = int(2 * self.crowd * self._most_coefficients(d))
-        no = ops.flag(False)
+        room = max(self.room, 2 * self.fit.readings(d))
         return RegressMemory(
-            xp.zeros((room, d), dtype), xp.full(room, xp.inf, dtype), ops.whole(0), xp.zeros(d, dtype), no
+            points=xp.zeros((room, d), dtype),
+            values=xp.full(room, xp.inf, dtype),
+            read=ops.whole(0),
+            begun=ops.flag(False),
+            places=ops.whole(0),
+            fall=ops.real(0.0, dtype),
+            candidates=blank(ops, self.most_candidates, d, dtype),
         )
-
-    def _most_coefficients(self, d: int) -> int:
-        return (d + 1) * (d + 2) // 2 if d <= self.most_products else 2 * d + 1
 
     def watch(self, ops: Any, memory: RegressMemory, board: Board, plant: Plant) -> tuple[RegressMemory, Any]:
         row = ops.remainder(memory.read, memory.values.shape[0])
@@ -100,62 +96,92 @@ class Regress(AbstractTactic):
         d = board.base.shape[0]
         return bid(ops, (board.value_noise > 0) & (memory.read > 2 * d + 1), 8.0, cost=board.left)
 
+    # ------------------------------------------------------------------------------------------- candidates
+
+    def _look(self, d: int) -> float:
+        return self.look * self.fit.few(d)
+
     def open(
         self, ops: Any, memory: RegressMemory, board: Board, plant: Plant, draws: Callable[[], Draws]
     ) -> RegressMemory:
-        lowest = memory.points[memory.values.argmin()] + 0.0
-        return memory._replace(centre=lowest, begun=ops.flag(True))
+        d = plant.q.shape[0]
+        calls = board.left * (d + 1.0)
+        several = self.looks * calls >= self._look(d)
+        places = ops.pick(several, ops.whole(self.share * calls), ops.whole(0))
+        memory = memory._replace(begun=ops.flag(True), places=places)
+        return ops.when(places == 0, lambda old: self._chosen(ops, old, board), memory)
+
+    def _chosen(self, ops: Any, memory: RegressMemory, board: Board) -> RegressMemory:
+        """With as many candidates as there are calls for; one alone has all readings."""
+        xp, d = ops.xp, memory.points.shape[1]
+        most = 1.0 + self.looks * board.left * (d + 1.0) / self._look(d)
+        found = lowest_apart(ops, board, memory.points, memory.values, self.most_candidates, most, board.value_noise)
+        count = ops.whole((memory.values < INF).sum())
+        ranked = xp.sort(memory.values)
+        all_of_them = ops.pick(most < 2.0, ops.real(memory.values.shape[0], memory.values.dtype), 0.0)
+        return memory._replace(
+            fall=ops.real(0.5 * (ranked[count // 2] - ranked[0]), memory.values.dtype),
+            candidates=found._replace(steps=found.steps + all_of_them),
+        )
 
     def observe(self, ops: Any, memory: RegressMemory, board: Board, plant: Plant) -> tuple[RegressMemory, Any]:
-        return memory, goes_on(ops)
+        last = memory.places == 1
+        memory = memory._replace(places=ops.whole(ops.pick(memory.places > 0, memory.places - 1, 0)))
+        return ops.when(last, lambda old: self._chosen(ops, old, board), memory), goes_on(ops)
+
+    # ---------------------------------------------------------------------------------------------- the next
 
     def propose(
         self, ops: Any, memory: RegressMemory, board: Board, plant: Plant, step: Step
     ) -> tuple[RegressMemory, Stepped, Any]:
-        xp, d = ops.xp, plant.q.shape[0]
+        memory, target = ops.cond(
+            memory.places > 0,
+            lambda: (memory, spread_place(ops, board.key, 2, memory.places, *searched(ops, board))),
+            lambda: self._fitted(ops, memory, board),
+        )
+        return memory, step(Move(target)), goes_on(ops)
+
+    def _fitted(self, ops: Any, memory: RegressMemory, board: Board) -> tuple[RegressMemory, Any]:
+        """With a candidate's centre moved, and a place beside it."""
+        xp, d, dtype = ops.xp, memory.points.shape[1], memory.points.dtype
         lower, upper = searched(ops, board)
         inside = lambda q: xp.minimum(xp.maximum(q, lower), upper)  # noqa: E731
-        fit = self._fit(ops, memory)
-        g, H = _derivatives(ops, fit.b, d, self.most_products)
-        centre = inside(memory.centre + fit.h * in_sphere(ops, g, H, self.radius))
-        z = normal(ops, board.key, FROM + memory.read, d, plant.q.dtype)
-        target = inside(centre + (self.aside / d**0.5) * fit.h * z)
-        return memory._replace(centre=centre), step(Move(target)), goes_on(ops)
+        old = memory.candidates
+        k = next_one(ops, old, memory.fall, self._look(d))
+        fit = self.fit(ops, memory.points, memory.values, old.centres[k], old.steps[k])
+        g, H = self.fit.derivatives(ops, fit.b, d)
+        centre = inside(old.centres[k] + fit.h * in_sphere(ops, g, H, self.radius))
+        z = (centre - old.centres[k]) / fit.h
+        level = fit.lowest + fit.b[0] + ops.dot(g, z) + 0.5 * ops.dot(z, ops.times(H, z))
+        at_centre = xp.asarray(np.arange(fit.b.shape[0]) == 0, dtype)
+        error = self.fit.error(ops, fit, at_centre, board.value_noise**2, self.repeats)
+        candidates = Candidates(
+            centres=ops.put(old.centres, k, centre),
+            levels=ops.put(old.levels, k, level),
+            errors=ops.put(old.errors, k, error),
+            steps=ops.put(old.steps, k, old.steps[k] + 1.0),
+        )
+        beside = normal(ops, board.key, FROM + memory.read, d, dtype)
+        return memory._replace(candidates=candidates), inside(centre + (self.aside / d**0.5) * fit.h * beside)
 
-    def _fit(self, ops: Any, memory: RegressMemory) -> Fit:
-        xp, d, dtype = ops.xp, memory.points.shape[1], memory.points.dtype
-        filled = memory.values < INF
-        away = xp.sqrt(ops.where(filled, ((memory.points - memory.centre) ** 2).sum(axis=1), xp.inf))
-        few, all_ = 2 * d + 1, self._most_coefficients(d)
-        count = ops.real(filled.sum(), dtype)
-        whole = count >= self.crowd * all_
-        wanted = ops.min(count, self.crowd * ops.pick(whole, float(all_), float(few)))
-        h = xp.sort(away)[ops.whole(wanted) - 1]
-        h = ops.pick(h > 0, h, 1.0)
-        near = away <= h
-        w = ops.where(near, 1.0 - (ops.where(near, away, 0.0) / (EDGE * h)) ** 2, 0.0)
-        A = _features(ops, ops.where(near[:, None], (memory.points - memory.centre) / h, 0.0), self.most_products)
-        lowest = memory.values.min()
-        y = ops.where(near, memory.values - lowest, 0.0)
-        products = xp.asarray(np.arange(all_) >= few, dtype) * ops.pick(whole, 0.0, NEVER_USED)
-        penalty = products + xp.asarray(np.where(np.arange(all_) > 0, self.ridge, 1e-6 * self.ridge), dtype)
-        normal_matrix = (A.T * w) @ A + xp.eye(all_, dtype=dtype) * penalty
-        return Fit(A, w, normal_matrix, ops.solve(normal_matrix, A.T @ (w * y)), h, lowest)
+    # --------------------------------------------------------------------------------------------- the answer
 
     def estimate(self, ops: Any, memory: RegressMemory) -> Estimate | None:
         if not memory.begun:
             return None
-        fit = self._fit(ops, memory)
-        inner = fit.weights > 0
-        fitted = fit.A @ fit.b
-        row = int(np.where(inner, fitted, INF).argmin())
-        residuals = np.where(inner, memory.values - fit.lowest - fitted, 0.0)
-        spread = np.linalg.solve(fit.normal, fit.A[row])
-        used = float(np.trace(np.linalg.solve(fit.normal, (fit.A.T * fit.weights) @ fit.A)))
-        variance = float(fit.weights @ residuals**2) / max(float(fit.weights.sum()) - used, 1.0)
-        error = (variance * float(((fit.weights * (fit.A @ spread)) ** 2).sum())) ** 0.5
-        mean = float(fit.lowest + fitted[row])
-        return Estimate(memory.points[row] + 0.0, float(memory.values[row]), mean, error)
+        centres, levels, _, steps = memory.candidates
+        rows = np.flatnonzero((levels < INF) & (steps > 0))
+        made = [self._estimate(ops, memory, centres[k], steps[k]) for k in rows]
+        return min(made, key=lambda one: one.mean + one.error, default=None)
+
+    def _estimate(self, ops: Any, memory: RegressMemory, centre: np.ndarray, most: float) -> Estimate:
+        """The reading whose fitted value is lowest, near a centre."""
+        fit = self.fit(ops, memory.points, memory.values, centre, most)
+        fitted = np.where(fit.weights > 0, fit.A @ fit.b, INF)
+        i = int(fitted.argmin())
+        error = self.fit.error(ops, fit, fit.A[i], 0.0, 0.0)
+        row = fit.rows[i]
+        return Estimate(memory.points[row] + 0.0, float(memory.values[row]), float(fit.lowest + fitted[i]), error)
 
     def evidence(self, ops: Any, memory: RegressMemory, board: Board, plant: Plant) -> Evidence:
         return found(ops, plant, fresh=ops.flag(False))
@@ -163,29 +189,5 @@ class Regress(AbstractTactic):
     def wants_force(self, ops: Any, memory: RegressMemory) -> Any:
         return ops.flag(False)
 
-
-@functools.cache
-def _pairs(d: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.triu_indices(d, 1)
-
-
-def _features(ops: Any, Z: Any, most_products: int) -> Any:
-    """Rows (1, z, z^2 / 2, z_i z_j)."""
-    xp, d = ops.xp, Z.shape[1]
-    columns = [xp.ones((Z.shape[0], 1), Z.dtype), Z, 0.5 * Z * Z]
-    if 1 < d <= most_products:
-        i, j = _pairs(d)
-        columns.append(Z[:, i] * Z[:, j])
-    return xp.concatenate(columns, axis=1)
-
-
-def _derivatives(ops: Any, b: Any, d: int, most_products: int) -> tuple[Any, Any]:
-    """Gradient and Hessian at the centre, in z."""
-    xp, few = ops.xp, 2 * d + 1
-    H = xp.eye(d, dtype=b.dtype) * b[d + 1 : few]
-    if 1 < d <= most_products:
-        places = np.zeros((d, d), int)
-        places[_pairs(d)] = np.arange(b.shape[0] - few)
-        mixed = ops.where(np.eye(d, dtype=bool), 0.0, b[few:][places + places.T])
-        H = H + mixed
-    return b[1 : d + 1], H
+    def phase(self, ops: Any, memory: RegressMemory) -> Any:
+        return ops.pick(memory.places > 0, ops.whole(SPREAD), ops.whole(FIT))
