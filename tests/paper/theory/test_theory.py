@@ -22,7 +22,7 @@ from shapeopt.paper.theory.accepted import (
     least_slope_excess,
     terminal_bound,
 )
-from shapeopt.paper.theory.frozen import FrozenStage, bounds_of, freeze, stage_of
+from shapeopt.paper.theory.frozen import FrozenStage, bounds_of, equilibria, freeze, stage_of
 from shapeopt.paper.theory.lyapunov import SHARES, Constants, check_rates, fitted_rate
 from shapeopt.paper.theory.progress import Proposals, frequencies
 from shapeopt.paper.theory.study import Cell, ledger_statement, rate_statement, structure_statement
@@ -163,6 +163,24 @@ def bowl(curvatures, drag):
     start = np.linspace(1.0, 2.0, d)
     stage = FrozenStage(task, potential, start, zero, eye, eye, 0.0 * eye, drag * eye, zero, zero)
     return jax.tree.map(lambda leaf: np.asarray(leaf)[None], stage)
+
+
+class Blurred(eqx.Module):
+    """A bowl around `shift`, whose values near there are round-off."""
+
+    shift: jax.Array
+    box: Box
+
+    def __call__(self, x):
+        return jnp.sum(0.5 * x * x - self.shift * x)
+
+
+def test_an_equilibrium_is_exact_where_values_no_longer_tell():
+    one = jax.tree.map(lambda leaf: leaf[0], bowl([1.0, 1.0], 2.0))
+    shifts = np.random.default_rng(0).uniform(0.5, 2.5, (32, 2))
+    stages = [one._replace(task=Blurred(shift, one.task.box)) for shift in shifts]
+    found = equilibria(jax.tree.map(lambda *leaves: np.stack(leaves), *stages))
+    np.testing.assert_allclose(found, shifts, rtol=0, atol=1e-14)
 
 
 def test_the_fitted_rate_is_that_of_the_damped_oscillator_and_above_the_bound():
