@@ -32,6 +32,7 @@ from shapeopt.bench.formats import to_markdown
 from shapeopt.bench.records import MAX_BYTES, RecordError, load_records
 from shapeopt.bench.tables import protocols_of
 from shapeopt.cli.bench import all_protocols
+from shapeopt.paper.figures.table import FIGURES
 from shapeopt.paper.protocols import PROTOCOLS
 from shapeopt.paper.tables.sources import SOURCES, source_of
 from shapeopt.paper.tables.table import PER_PROTOCOL, TABLES, table_names
@@ -64,6 +65,9 @@ UNMATCHED = """What of the paper does not come back, and why as far as that is k
 - NAG on control at d = 32: it diverges there, and the paper has no figure.
 
 Its AUCs include the start, which its equation leaves out.
+"""
+DRAWN = """The paper's figures, drawn by `shapeopt figures NAME docs/images/results/figure-NAME.png`; `curves` and
+`science` are the pictures of progress on the pages of the protocols.
 """
 EMPTY = "There are no records yet. `shapeopt bench run paper --out benchmarks/records/bench` makes the first of them.\n"
 GOALS, MATCHED = "goals", "unmatched"
@@ -99,7 +103,7 @@ def protocol_pages(folder: Path, docs: Path, found: Sequence[Digest]) -> list[st
     if not found:
         return []
     whole = with_learned(folder, found)
-    texts = {"paper-tables": "\n".join(["# The paper's tables\n", *goals(whole), paper_tables(whole)])}
+    texts = {"paper-tables": "\n".join(["# The paper's tables\n", *goals(whole), paper_tables(whole), figures(docs)])}
     texts |= {f"protocol-{name}": section(folder, docs, name, found) for name in protocols_of(found)}
     (docs / "results").mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
@@ -202,6 +206,18 @@ def paper_tables(found: Sequence[Digest]) -> str:
     tables = [folded(to_markdown(TABLES[name].build(found, 0))) for name in names]
     matched = [to_markdown(TABLES[MATCHED].build(found, 0))] * (MATCHED in table_names(found))
     return "\n".join(["## What can't be matched\n", UNMATCHED, *matched, "## Tables\n", *tables])
+
+
+def figures(docs: Path) -> str:
+    """The paper's figures, as far as `shapeopt figures` has drawn them here, each behind a line to click on."""
+    drawn = {name: f"images/results/figure-{name}.png" for name in FIGURES}
+    parts = [
+        f"<details><summary>{FIGURES[name].about.capitalize()} (fig. {FIGURES[name].label})</summary>\n\n"
+        f"![{FIGURES[name].about}](../{path})\n\n</details>\n"
+        for name, path in drawn.items()
+        if (docs / path).is_file()
+    ]
+    return "\n".join(["## Figures\n", DRAWN, *parts]) if parts else ""
 
 
 def pictures(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -> list[str]:

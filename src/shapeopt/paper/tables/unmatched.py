@@ -8,9 +8,10 @@ from ...bench.blocks import Column, Statistic
 from ...bench.digest import Digest, by_cell, place_title
 from ...bench.layout import MISSING, Entry, Group, Table, number, words
 from ...bench.statistics import spread
-from .choice import of_protocol
+from ..protocols import PROTOCOLS
+from .choice import lacking, of_protocol
 from .protocol_tables import COLUMNS
-from .published import Published
+from .published import Published, published
 from .sources import SOURCES, paper_figure
 
 RULE = (
@@ -66,7 +67,15 @@ def unmatched_table(found: Sequence[Digest], seed: int = 0) -> Table:
             title = f"tab. {SOURCES[protocol]}: {back} of {len(mine)} come back, {len(mine) - back} lie outside"
             groups.append(Group(title, tuple(rows)))
     heads = ("Cell", "Figures", "Come back", "Outside", "The farthest: measured, in the paper")
-    return Table("unmatched", "What of the paper comes back", heads, tuple(groups), (RULE,) if groups else ())
+    notes = (*((RULE,) if groups else ()), *filter(None, (_lacking(found, protocol) for protocol in SOURCES)))
+    return Table("unmatched", "What of the paper comes back", heads, tuple(groups), notes)
+
+
+def _lacking(found: Sequence[Digest], protocol: str) -> str:
+    """A note that names the baselines of a table of the paper without records."""
+    methods = [name for name in BASELINES if name in {row.method for row in published(SOURCES[protocol])}]
+    places = [cell.name for cell in PROTOCOLS[protocol].cells]
+    return lacking(of_protocol(found, protocol), places, methods)
 
 
 def _first_columns(entries: Sequence[Beside]) -> list[Beside]:
