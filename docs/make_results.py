@@ -62,7 +62,11 @@ UNMATCHED = """What of the paper does not come back, and why as far as that is k
 - its Lennard-Jones rows: at d = 6 its clusters behave like a softened pair in a trap, at d = 18 like nothing
   that was tried; here they are the true energies;
 - its multi-well rows: neither noise nor budget is given, and 1,251 calls is the mean that it reports;
-- NAG on control at d = 32: it diverges there, and the paper has no figure.
+- its double integrator at d = 8: gradient descent and NAG diverge in the paper as well as here, momentum here alone;
+  the paper gives no parameters of the plant;
+- NAG on control at d = 32: it diverges there, and the paper has no figure;
+- S1 to S6 and the oracles: plain methods, which have nothing to tune here, come out by about a deviation farther from
+  the minimum in some settings and not in others, and over what minima are counted is not said.
 
 Its AUCs include the start, which its equation leaves out.
 """

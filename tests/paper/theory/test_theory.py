@@ -22,6 +22,7 @@ from shapeopt.paper.theory.accepted import (
     least_slope_excess,
     terminal_bound,
 )
+from shapeopt.paper.theory.defects import check_defects, convex_radius
 from shapeopt.paper.theory.frozen import FrozenStage, bounds_of, equilibria, freeze, stage_of
 from shapeopt.paper.theory.lyapunov import SHARES, Constants, check_rates, fitted_rate
 from shapeopt.paper.theory.progress import Proposals, frequencies
@@ -181,6 +182,23 @@ def test_an_equilibrium_is_exact_where_values_no_longer_tell():
     stages = [one._replace(task=Blurred(shift, one.task.box)) for shift in shifts]
     found = equilibria(jax.tree.map(lambda *leaves: np.stack(leaves), *stages))
     np.testing.assert_allclose(found, shifts, rtol=0, atol=1e-14)
+
+
+class Pinhole(eqx.Module):
+    """A bowl so narrow that its sides bend down before the smallest ball ends."""
+
+    box: Box
+
+    def __call__(self, x):
+        return jnp.sum(0.5 * x**2 - 1e9 * x**4)
+
+
+def test_a_stage_whose_potential_is_convex_in_no_ball_is_not_stepped():
+    wide = bowl([1.0, 1.0], 2.0)
+    narrow = wide._replace(task=Pinhole(wide.task.box))
+    rng = np.random.default_rng(0)
+    assert convex_radius(wide, rng)[0] > 0 and convex_radius(narrow, rng)[0] == 0
+    assert check_defects(narrow, check_rates(wide)[0], 0.05, 0) is None
 
 
 def test_the_fitted_rate_is_that_of_the_damped_oscillator_and_above_the_bound():

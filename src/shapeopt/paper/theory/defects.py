@@ -119,14 +119,17 @@ def resolvable(stages: FrozenStage, checks: list[RateCheck], most: int) -> list[
     return [check for check in checks if _quickest(stages, check) <= STIFFEST * check.fitted][:most]
 
 
-def check_defects(stages: FrozenStage, checks: list[RateCheck], own_h: float, seed: int) -> DefectCheck:
-    """`stages` are all those that `checks` count in."""
+def check_defects(stages: FrozenStage, checks: list[RateCheck], own_h: float, seed: int) -> DefectCheck | None:
+    """`stages` are all those that `checks` count in; None if U is convex in no ball around any of their equilibria."""
     rng = np.random.default_rng(seed)
     count, d = len(checks), stages.q.shape[1]
-    quick = np.array([_quickest(stages, check) for check in checks])
+    quick, everything = np.array([_quickest(stages, check) for check in checks]), stages
     stages = chosen(stages, [check.index for check in checks])
     h = np.minimum(own_h, RESOLVED / quick)[:, None] * 0.5 ** np.arange(HALVINGS)
     radius = INSIDE * convex_radius(stages, rng)
+    if not radius.all():
+        rest = [check for check, one in zip(checks, radius, strict=True) if one]
+        return check_defects(everything, rest, own_h, seed) if rest else None
     e = rng.normal(size=(count, STARTS, d))
     e *= (radius[:, None] * rng.uniform(0.5, 1.0, (count, STARTS)) / np.linalg.norm(e, axis=-1))[..., None]
     still, far = np.zeros((count, d)), np.full((count, d), np.inf)
@@ -170,7 +173,7 @@ def check_defects(stages: FrozenStage, checks: list[RateCheck], own_h: float, se
 
 
 def convex_radius(stages: FrozenStage, rng: np.random.Generator) -> np.ndarray:
-    """Radii of balls around the equilibria in which the Hessian of U, where it was sampled, is positive."""
+    """Radii of balls around the equilibria in which the Hessian of U, where it was sampled, is positive; 0 for none."""
     count, d = stages.q.shape
     directions = rng.normal(size=(count, len(RADII), 12, d))
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
@@ -178,7 +181,8 @@ def convex_radius(stages: FrozenStage, rng: np.random.Generator) -> np.ndarray:
     lowest = np.asarray(curvatures(stages, points.reshape(count, -1, d)))[..., 0].reshape(count, len(RADII), -1).min(2)
     centre = np.asarray(curvatures(stages, stages.q_star[:, None]))[:, 0, :1]
     inner = np.minimum.accumulate(lowest[:, ::-1], axis=1)[:, ::-1]  # over all balls within
-    return RADII[np.argmax(inner >= CONVEX * centre, axis=1)] * d**0.5
+    convex = inner >= CONVEX * centre
+    return np.where(convex.any(axis=1), RADII[np.argmax(convex, axis=1)], 0.0) * d**0.5
 
 
 def _estimate(plain: March, others: tuple[March, ...], constants: list[Constants], h: np.ndarray) -> np.ndarray:
