@@ -227,13 +227,13 @@ def theory(record: Mapping[str, Any]) -> str:
     """A row a statement: on how many policies it held, and the case that breaks it."""
     statements = record["statements"]
     policies = list(dict.fromkeys(one["policy"] for one in statements))
-    lines = ["| statement | held on | broken on | the case that breaks it |", "|---|---|---|---|"]
+    lines = ["| statement | held on | broken on | a case that breaks it, on the first policy |", "|---|---|---|---|"]
     for title in dict.fromkeys(one["title"] for one in statements):
         mine = [one for one in statements if one["title"] == title]
         held = sum(one["holds"] for one in mine)
         broken = ", ".join(one["policy"] for one in mine if not one["holds"]) or "none"
         case = next((line for one in mine for line in one["found"] if line.startswith("broken")), MISSING)
-        lines.append(f"| {title} | {held} of {len(mine)} | {broken} | {case} |")
+        lines.append(f"| {title} | {held} of {len(mine)} | {broken} | {case.replace('|', chr(92) + '|')} |")
     names = ", ".join(f"`{name}`" for name in policies)
     return f"{THEORY.format(runs=record['runs'], policies=names)}\n{chr(10).join(lines)}\n"
 
