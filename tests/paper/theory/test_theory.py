@@ -13,6 +13,7 @@ from shapeopt.core import Box
 from shapeopt.paper.base import AbstractPolicy
 from shapeopt.paper.dynamics import DissipationOperator, ShapedPotential, SkewOperator
 from shapeopt.paper.find import load_policy
+from shapeopt.paper.theory import defects
 from shapeopt.paper.theory.accepted import (
     TerminalCheck,
     check_improvement,
@@ -199,6 +200,15 @@ def test_a_stage_whose_potential_is_convex_in_no_ball_is_not_stepped():
     rng = np.random.default_rng(0)
     assert convex_radius(wide, rng)[0] > 0 and convex_radius(narrow, rng)[0] == 0
     assert check_defects(narrow, check_rates(wide)[0], 0.05, 0) is None
+
+
+@pytest.mark.full
+def test_a_stage_that_is_not_strongly_convex_along_its_marches_is_left_out(monkeypatch, quick_compilation):
+    stages = jax.tree.map(lambda *leaves: np.concatenate(leaves), bowl([1.0, 1.0], 2.0), bowl([4.0, 4.0], 2.0))
+    real, seen = defects._convexity, []
+    monkeypatch.setattr(defects, "_convexity", lambda at: seen.append(0) or (-1.0 if len(seen) == 1 else real(at)))
+    found = check_defects(stages, check_rates(stages)[0], 0.05, 0)
+    assert found is not None and [constant.mu for constant in found.constants] == [pytest.approx(4.0)]
 
 
 def test_the_fitted_rate_is_that_of_the_damped_oscillator_and_above_the_bound():
