@@ -121,7 +121,9 @@ updates differ by a factor of several. {missing}
 THEORY = """## The paper's statements on these policies
 
 `shapeopt theory FOLDER --policies NAME ... --json` checks each statement of the paper about stages and runs on real
-runs of a policy, and breaks some where one of their assumptions is taken away. {runs} runs of each of {policies}.
+runs of a policy, and breaks some where one of their assumptions is taken away. The constant C_1 of the discrete step
+is estimated on half of the starts; where the other half exceeds it the statement counts as broken, which says that the
+estimate was too low. {runs} runs of each of {policies}.
 """
 
 

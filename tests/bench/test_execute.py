@@ -333,6 +333,16 @@ def test_runs_of_a_task_share_it_and_differ_in_their_starts():
 
 
 @pytest.mark.full
+def test_every_run_has_its_own_task_of_those_that_are_sampled_once():
+    cell = Cell(Multiwell(), 6, tasks=3, starts=2)
+    tasks, keys = execute._tasks(cell, 0), run_keys(cell, 0)
+    assert {len(leaf) for leaf in jax.tree.leaves(tasks)} == {3}
+    given = execute._of_runs(cell, tasks, np.arange(6))
+    for run in range(6):
+        alone = cell.family.sample(jax.random.wrap_key_data(keys.task[run]))
+        np.testing.assert_allclose(given.knots[run], alone.knots, rtol=1e-12)
+
+
 def test_the_minima_that_runs_were_at_are_counted_for_both_kinds_of_method():
     wells = Cell(Multiwell(), budget=101, tasks=2, starts=2, counts_minima=True)
     ours, theirs = run(wells, traceable(Sweep())), run(wells, Hosted("sweep", HostedSweep()))

@@ -90,14 +90,14 @@ def _keys(seed: Int[Array, ""], stream: UInt32[Array, ""], tasks: int, starts: i
 
 def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curves:
     """Batches of compiled rollouts."""
-    keys = run_keys(cell, seed)
+    keys, tasks = run_keys(cell, seed), _tasks(cell, seed)
     lanes = min(cell.runs, LANES) if optimizer.is_even(cell.family.dimension) else 1
     run = jax.jit(jax.vmap(functools.partial(_roll, cell, optimizer)), compiler_options=compiler_options())
     rows = np.arange(-(-cell.runs // lanes) * lanes).reshape(-1, lanes) % cell.runs  # whole batches; the last one wraps
-    parts = [Keys(*(words[chosen] for words in keys)) for chosen in rows]
-    compiled = run.lower(parts[0]).compile()
+    parts = [(_of_runs(cell, tasks, chosen), Keys(*(words[chosen] for words in keys))) for chosen in rows]
+    compiled = run.lower(*parts[0]).compile()
     began = time.perf_counter()
-    outcomes = [jax.device_get(compiled(part)) for part in parts]
+    outcomes = [jax.device_get(compiled(*part)) for part in parts]
     seconds = (time.perf_counter() - began) * cell.runs / rows.size
     calls, observed, seen, final, minimum = jax.tree.map(lambda *part: np.concatenate(part)[: cell.runs], *outcomes)
     objective = min(seconds, _objective_seconds(cell, seed))
@@ -116,9 +116,21 @@ def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curve
     )
 
 
-def _roll(cell: Cell, optimizer: AbstractOptimizer, keys: Keys) -> tuple[Any, ...]:
+@functools.lru_cache(maxsize=8)
+def _tasks(cell: Cell, seed: int) -> AbstractTask:
+    """All tasks of a cell, stacked. Each is sampled once, whatever its starts: of some the minimum is searched for."""
+    words = run_keys(cell, seed).task[:: cell.starts]
+    return jax.jit(jax.vmap(lambda key: cell.family.sample(jax.random.wrap_key_data(key))))(words)
+
+
+def _of_runs(cell: Cell, tasks: AbstractTask, runs: np.ndarray) -> AbstractTask:
+    """The task of each run."""
+    return jax.tree.map(lambda leaf: leaf[runs // cell.starts], tasks)
+
+
+def _roll(cell: Cell, optimizer: AbstractOptimizer, task: AbstractTask, keys: Keys) -> tuple[Any, ...]:
     """(calls after each reading, observed values, what was seen, what is seen of the last position, f*)."""
-    task, x0 = prepare(cell, keys)
+    x0 = task.start(jax.random.wrap_key_data(keys.start))
     optimizer = optimizer.informed(task) if hasattr(optimizer, "informed") else optimizer  # of d_tau, as a user would
     oracle, look = read_by(optimizer, cell, task), functools.partial(_look, task, cell.counts_minima)
     inside, key = InBox(optimizer, task.box), jax.random.wrap_key_data(keys.run)
@@ -148,8 +160,8 @@ def _objective_seconds(cell: Cell, seed: int) -> float:
     keys = run_keys(cell, seed)
     lanes = min(cell.runs, LANES)
 
-    def alone(keys: Keys) -> Float[Array, ""]:
-        task, x0 = prepare(cell, keys)
+    def alone(task: AbstractTask, keys: Keys) -> Float[Array, ""]:
+        x0 = task.start(jax.random.wrap_key_data(keys.start))
         oracle = cell.sensing.oracle(task, cell.budget)
 
         def read(carry: Any, _: None) -> tuple[Any, Float[Array, ""]]:
@@ -160,12 +172,12 @@ def _objective_seconds(cell: Cell, seed: int) -> float:
         start = oracle.init(jax.random.wrap_key_data(keys.run)), x0
         return jax.lax.scan(read, start, length=cell.budget // oracle.cost)[1].sum()
 
-    part = Keys(*(words[:lanes] for words in keys))
-    compiled = jax.jit(jax.vmap(alone), compiler_options=compiler_options()).lower(part).compile()
+    part = _of_runs(cell, _tasks(cell, seed), np.arange(lanes)), Keys(*(words[:lanes] for words in keys))
+    compiled = jax.jit(jax.vmap(alone), compiler_options=compiler_options()).lower(*part).compile()
     times = []
     for _ in range(2):
         began = time.perf_counter()
-        compiled(part).block_until_ready()
+        compiled(*part).block_until_ready()
         times.append(time.perf_counter() - began)
     return min(times) * cell.runs / lanes
 
