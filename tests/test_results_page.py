@@ -76,6 +76,15 @@ def test_trained_policies_join_the_paper_s_tables_and_nothing_else(folders, tmp_
     assert [(one.protocol, one.method, one.place) for one in added] == [("paper", "paper", cell.name)]
 
 
+def test_figures_of_the_paper_are_shown_as_far_as_they_were_drawn(tmp_path):
+    assert MAKE["figures"](tmp_path) == ""
+    (tmp_path / "images" / "results").mkdir(parents=True)
+    (tmp_path / "images" / "results" / "figure-field.png").write_bytes(b"")
+    text = MAKE["figures"](tmp_path)
+    assert text.count("<details>") == 1 and "](../images/results/figure-field.png)" in text
+    assert "(fig. 2d:example:vector:field:display)" in text
+
+
 def test_a_suite_s_page_lists_losses_of_the_dev_half_alone(folders):
     text = pages(folders[1])["suite-nist"]
     dev, test = text.split("## Test half")
