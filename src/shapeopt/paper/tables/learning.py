@@ -36,6 +36,7 @@ SHOWN = {
     "_blind": "not told where in the box it is",
     "_uncontrolled": "no controller",
     "_forgetful": "nothing written to memory",
+    "_described": "told the task's descriptor, in training too",
     "_neighbour": "heads trained in the nearest other dimension",
 }
 SAID = ("_initialised", "_zero_networks", "_neighbour")  # rows of which a line below the table says who is better

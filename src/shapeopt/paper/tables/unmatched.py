@@ -18,8 +18,8 @@ RULE = (
     "Every baseline of the paper, every figure that it has of it on that cell, but for the lowest gap of all runs, "
     "which has no deviation. A figure comes back where our mean (on multi-wells also our median) differs from it by at "
     "most one standard deviation over tasks and half a unit of the last digit that is printed. The deviation is the "
-    "paper's; it gives none for S1 to S6, the oracles and multi-wells, and ours takes its place there. Of S1 to S6 and "
-    "the oracles the paper does not say how starts and tasks are drawn; here they lie anywhere in the box."
+    "paper's; it gives none for S1 to S6, the oracles and multi-wells, and the measured one takes its place there. Of "
+    "S1 to S6 and the oracles the paper does not say how starts and tasks are drawn; here they lie anywhere in the box."
 )
 
 
