@@ -5,12 +5,13 @@ python docs/make_learning.py [FOLDER OF DOCS]
 
 What the tables need of the records is kept in benchmarks/records/paper_learning.safetensors; records in the folder of
 that name, where there is one, take the place of those that were kept of the same cell and method. Baselines come from
-the records of docs/make_results.py, and the rows on memory from benchmarks/records/multiwell_memory.json.
+the records of docs/make_results.py, the rows on memory from benchmarks/records/multiwell_memory.json, what training
+took from the cards of `weights`, and the paper's statements from benchmarks/records/theory.json.
 """
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,14 @@ from make_results import folded, load_digests, read
 
 from shapeopt.bench.digest import Digest
 from shapeopt.bench.formats import to_markdown
-from shapeopt.bench.layout import number
+from shapeopt.bench.layout import MISSING, number
+from shapeopt.paper.find import CHECKOUT
+from shapeopt.paper.protocols import PROTOCOLS
 from shapeopt.paper.tables.table import PER_PROTOCOL, TABLES
+from shapeopt.paper.weights import load_card
 
 DOCS = Path(__file__).parent
+Card = Mapping[str, Any]
 RECORDS = DOCS.parent / "benchmarks" / "records"
 PAGE = "what_learning_does.md"
 INTRODUCTION = """# What the paper's learning does
@@ -64,12 +69,12 @@ FINDINGS = """What it takes:
 
 Both together, and neither alone, make the memory worth what the paper says. Training as written, on double wells, then
 takes some of it back: `paper-multiwell-1` is better with its memory than with nothing written to it, and worse than
-untrained. It is phases I and II that do this: over these 200 updates its validation loss went from -.508 to -.491, that
-of a policy that never leaves its basin, and stayed there. With the best value weighing four times as much as
-the last one in phase III, and runs of 256 readings (`tuned-multiwell-1` of `benchmarks/train_paper.py`), it went from
--.556 to -.507 in phases I and II and to -.497 by the end: the best weights on validation are the untrained ones, which
-are not shipped. That it is the teacher's plans and
-forces that keep the plant in its basin is a guess from when the loss comes (phases I and II); no experiment tells.
+untrained. It is phases I and II that do this: over these {early} updates its validation loss went from {first:.3f} to
+{then:.3f}, that of a policy that never leaves its basin, and it ended at {last:.3f}. With the best value weighing four
+times as much as the last one in phase III, and runs of 256 readings (`tuned-multiwell-1` of
+`benchmarks/train_paper.py`), validation rose likewise in phases I and II: its best weights are the untrained ones,
+which are not shipped. That it is the teacher's plans and forces that keep the plant in its basin is a guess from when
+the loss comes (phases I and II); no experiment tells.
 """
 
 
@@ -98,23 +103,34 @@ LIMITS = """## Why gradients teach little, and what `tuned` does instead
   it: on Lévy in two dimensions fewer runs hit the target, though their mean gap is a small part of what it was, and
   on S6 far more trajectories of `tuned-ackley-2` hit than the paper's, and none comes within 1e-8. With optima and
   starts anywhere in the box Lévy in 20 and 100 dimensions is worse than untrained; see the tables.
-- **What as-written training takes.** In 32 dimensions 8 CPU minutes of one core (double integrator, 3,400 updates),
-  in 20 dimensions 7. Phase retrieval 32, Lennard-Jones 18 and all cells of 100 and 500 dimensions are not trained
-  yet.
 - **What the heads say carries over, in part.** Moved to the nearest other dimension, they beat the heads trained there
-  on Ackley 100, double integrator 32 and phase retrieval 32 (these were trained on few tasks an update), and are worse
-  in eight of the other nine cells, most in two dimensions and on Lennard-Jones 18.
+  in some cells (those that were trained on few tasks an update) and are worse in most, above all in two dimensions and
+  on Lennard-Jones 18; a line below the tables with parts taken away says which.
 - **Rastrigin is not learned.** Validation of `tuned` runs does not change in the third digit in 2, 20 and 100
   dimensions, and no such policy is shipped. A guess: the slope towards better basins is a thirtieth of that of the
   ripples, and some fifty readings do not average it out. Trained as written, validation in 20 dimensions went from
-  -.9651 to -.9640.
+  {first:.4f} to {last:.4f}.
+"""
+
+
+COST = """## What training took
+
+By the cards of the policies: clock seconds on one core, most of the time shared with other work, so that the same
+updates differ by a factor of several. {missing}
+"""
+THEORY = """## The paper's statements on these policies
+
+`shapeopt theory FOLDER --policies NAME ... --json` checks each statement of the paper about stages and runs on real
+runs of a policy, and breaks some where one of their assumptions is taken away. The constant C_1 of the discrete step
+is estimated on half of the starts; where the other half exceeds it the statement counts as broken, which says that the
+estimate was too low. {runs} runs of each of {policies}.
 """
 
 
 MORE = """## What the paper names without figures
 
 Phase retrieval read by mini-batches of half of the measurements, and the plants beside the double integrator (protocol
-`paper-more`), as far as recorded.
+`paper-more`).
 """
 
 
@@ -128,7 +144,7 @@ trained for 256 calls with starts anywhere in the box.
 
 def main(docs: Path = DOCS) -> None:
     read(RECORDS / "paper_learning")  # keeps what is new
-    (docs / PAGE).write_text(page(kept(), memory_record()), encoding="utf-8")
+    (docs / PAGE).write_text(page(kept(), memory_record(), cards_of(), theory_record()), encoding="utf-8")
     print(f"wrote {docs / PAGE}")
 
 
@@ -141,7 +157,18 @@ def memory_record() -> dict[str, Any]:
     return json.loads((RECORDS / "multiwell_memory.json").read_text())
 
 
-def page(found: Sequence[Digest], memory: dict[str, Any]) -> str:
+def cards_of(folder: Path = CHECKOUT) -> dict[str, Card]:
+    """The cards of all policies of the repository, by name."""
+    return {path.stem: load_card(path.with_suffix("")) for path in sorted(folder.glob("*.json"))}
+
+
+def theory_record() -> dict[str, Any]:
+    return json.loads((RECORDS / "theory.json").read_text())
+
+
+def page(
+    found: Sequence[Digest], memory: dict[str, Any], cards: Mapping[str, Card], statements: Mapping[str, Any]
+) -> str:
     tables = {
         name: folded(to_markdown(TABLES[name].build(found, 0)))
         for name in ("training", "paper-learning", "paper-learning-box")
@@ -150,17 +177,67 @@ def page(found: Sequence[Digest], memory: dict[str, Any]) -> str:
         [
             INTRODUCTION,
             tables["training"],
-            LIMITS,
+            cost(cards),
+            LIMITS.format(**validation(cards["paper-rastrigin-20"])),
             MEMORY.format(**memory["about"]),
             memory_table(memory["rows"]),
-            FINDINGS,
+            FINDINGS.format(**validation(cards["paper-multiwell-1"])),
             PARTS,
             tables["paper-learning"],
             tables["paper-learning-box"],
             *elsewhere(found),
             *more(found),
+            theory(statements),
         ]
     )
+
+
+def validation(card: Card) -> dict[str, Any]:
+    """Validation loss at first, after phases I and II, and at last; how many updates these phases have."""
+    about = card["about"]
+    early = about["schedule"]["controller_pretrain"] + about["schedule"]["planner_pretrain"]
+    curve = about["validation"]
+    then = next(loss for update, loss in curve if update >= early)
+    return {"early": early, "first": curve[0][1], "then": then, "last": curve[-1][1]}
+
+
+def cost(cards: Mapping[str, Card]) -> str:
+    """What the cards say that training took, a row a kind and dimension, and which cells nobody trained as written."""
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for name, card in cards.items():
+        groups.setdefault((name.partition("-")[0], card["settings"]["d"]), []).append(card["about"])
+    heads = ("kind", "d", "policies", "updates", "readings", "seconds", "updates skipped, not finite")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for (kind, d), abouts in sorted(groups.items()):
+        shown = (spans(about[name] for about in abouts) for name in ("updates", "calls", "seconds"))
+        skipped = spans(100 * about["skipped_updates"] / about["updates"] for about in abouts)
+        lines.append(f"| {kind} | {d} | {len(abouts)} | {' | '.join(shown)} | {skipped} % |")
+    wanted = [f"{cell.family.name}-{cell.family.dimension}" for cell in PROTOCOLS["paper-learning"].cells]
+    absent = [one for one in wanted if f"paper-{one}" not in cards]
+    missing = f"Not trained as written: {', '.join(absent)}." if absent else ""
+    return f"{COST.format(missing=missing)}\n{chr(10).join(lines)}\n"
+
+
+def spans(values: Iterable[float]) -> str:
+    """The lowest and the highest of some figures."""
+    ordered = sorted(values)
+    low, high = (f"{end:,.0f}" if end < 1e6 else f"{end:.1e}" for end in (ordered[0], ordered[-1]))
+    return low if low == high else f"{low} to {high}"
+
+
+def theory(record: Mapping[str, Any]) -> str:
+    """A row a statement: on how many policies it held, and the case that breaks it."""
+    statements = record["statements"]
+    policies = list(dict.fromkeys(one["policy"] for one in statements))
+    lines = ["| statement | held on | broken on | a case that breaks it, on the first policy |", "|---|---|---|---|"]
+    for title in dict.fromkeys(one["title"] for one in statements):
+        mine = [one for one in statements if one["title"] == title]
+        held = sum(one["holds"] for one in mine)
+        broken = ", ".join(one["policy"] for one in mine if not one["holds"]) or "none"
+        case = next((line for one in mine for line in one["found"] if line.startswith("broken")), MISSING)
+        lines.append(f"| {title} | {held} of {len(mine)} | {broken} | {case.replace('|', chr(92) + '|')} |")
+    names = ", ".join(f"`{name}`" for name in policies)
+    return f"{THEORY.format(runs=record['runs'], policies=names)}\n{chr(10).join(lines)}\n"
 
 
 def elsewhere(found: Sequence[Digest]) -> list[str]:

@@ -16,6 +16,7 @@ import os
 import struct
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,9 @@ from shapeopt.bench.formats import to_markdown
 from shapeopt.bench.records import MAX_BYTES, RecordError, load_records
 from shapeopt.bench.tables import protocols_of
 from shapeopt.cli.bench import all_protocols
-from shapeopt.paper.tables.sources import source_of
+from shapeopt.paper.figures.table import FIGURES
+from shapeopt.paper.protocols import PROTOCOLS
+from shapeopt.paper.tables.sources import SOURCES, source_of
 from shapeopt.paper.tables.table import PER_PROTOCOL, TABLES, table_names
 from shapeopt.plots import PICTURES
 from shapeopt.plots.style import NothingToDraw, save
@@ -45,7 +48,7 @@ Every number and picture here is made by `python docs/make_results.py` from reco
 typed. First come problems from other people's packages, each method under the same counter with the same calls.
 `shapeopt bench scoreboard` and `shapeopt bench show SUITE PROBLEM` show the same for records of your own.
 """
-PROTOCOLS = """## Protocols
+OF_PROTOCOLS = """## Protocols
 
 All methods of a cell had the same tasks, starts, noise and counted budget. A number is bold only where a test says that
 it is better than every other (below each table), and the figures of the paper stand beside those measured here.
@@ -54,17 +57,27 @@ it is better than every other (below each table), and the figures of the paper s
 `universal` is the policy of this version. `universal_before` is the one before its tactics and engines were rebuilt,
 kept as what was reached then: `unseen`, `near` and `box-rotated` are recorded anew, the others not.
 """
-UNMATCHED = """What of the paper can't be matched, and why:
+UNMATCHED = """What of the paper does not come back, and why as far as that is known; the table counts it:
 
 - its Lennard-Jones rows: at d = 6 its clusters behave like a softened pair in a trap, at d = 18 like nothing
   that was tried; here they are the true energies;
 - its multi-well rows: neither noise nor budget is given, and 1,251 calls is the mean that it reports;
-- NAG on control at d = 32: it diverges there, and the paper has no figure.
+- its double integrator at d = 8: gradient descent and NAG diverge in the paper as well as here, momentum here alone;
+  the paper gives no parameters of the plant;
+- NAG on control at d = 32: it diverges there, and the paper has no figure;
+- S1 to S6 and the oracles: plain methods, which have nothing to tune here, come out by about a deviation farther from
+  the minimum in some settings and not in others, and over what minima are counted is not said.
 
 Its AUCs include the start, which its equation leaves out.
 """
+DRAWN = """The paper's figures, drawn by `shapeopt figures NAME docs/images/results/figure-NAME.png`; `curves` and
+`science` are the pictures of progress on the pages of the protocols.
+"""
 EMPTY = "There are no records yet. `shapeopt bench run paper --out benchmarks/records/bench` makes the first of them.\n"
-GOALS = "goals"
+GOALS, MATCHED = "goals", "unmatched"
+ELSEWHERE = ("training", "paper-learning", "paper-learning-box")  # tables of docs/make_learning.py
+LEARNED = "paper_learning.safetensors"
+SHOWN_LEARNED = ("paper", "tuned", "tuned_box")
 FORMAT = "shapeopt-digests-2"
 ABOUT = (
     "protocol",
@@ -84,7 +97,7 @@ def main(folder: Path = RECORDS, docs: Path = DOCS, suites: Path = SUITES) -> No
     found, boards = read(folder), read_suites(suites)
     docs.mkdir(parents=True, exist_ok=True)
     pages = {"Suites": suite_pages(boards, docs), "Protocols": protocol_pages(folder, docs, found)}
-    parts = [INTRODUCTION, scoreboard(boards), PROTOCOLS, _made_with(found) if found else EMPTY, *contents(pages)]
+    parts = [INTRODUCTION, scoreboard(boards), OF_PROTOCOLS, _made_with(found) if found else EMPTY, *contents(pages)]
     (docs / "results.md").write_text("\n".join(parts), encoding="utf-8")
     print(f"wrote {docs / 'results.md'} from {len(found)} records of protocols and {len(boards)} boards of suites")
 
@@ -93,7 +106,8 @@ def protocol_pages(folder: Path, docs: Path, found: Sequence[Digest]) -> list[st
     """Write a page for the paper's tables and one a protocol; their names."""
     if not found:
         return []
-    texts = {"paper-tables": "\n".join(["# The paper's tables\n", *goals(found), paper_tables(found)])}
+    whole = with_learned(folder, found)
+    texts = {"paper-tables": "\n".join(["# The paper's tables\n", *goals(whole), paper_tables(whole), figures(docs)])}
     texts |= {f"protocol-{name}": section(folder, docs, name, found) for name in protocols_of(found)}
     (docs / "results").mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
@@ -177,6 +191,14 @@ def section(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) ->
     )
 
 
+def with_learned(folder: Path, found: Sequence[Digest]) -> list[Digest]:
+    """With what was recorded of policies of the paper's kind, whose cells are those of the paper's own protocols."""
+    kept = folder.parent / LEARNED
+    home = {cell.name: name for name in SOURCES for cell in PROTOCOLS[name].cells}
+    added = [one for one in load_digests(kept) if one.method in SHOWN_LEARNED] if kept.is_file() else []
+    return [*found, *(replace(one, protocol=home[one.place]) for one in added if one.place in home)]
+
+
 def goals(found: Sequence[Digest]) -> list[str]:
     """What is met and what is missed, if there are records of that."""
     return [f"## {GOALS.capitalize()}\n\n{to_markdown(TABLES[GOALS].build(found, 0))}"] * (GOALS in table_names(found))
@@ -184,9 +206,22 @@ def goals(found: Sequence[Digest]) -> list[str]:
 
 def paper_tables(found: Sequence[Digest]) -> str:
     """The paper's tables for which there are records."""
-    names = [name for name in table_names(found) if name != GOALS]
+    names = [name for name in table_names(found) if name not in (GOALS, MATCHED, *ELSEWHERE)]
     tables = [folded(to_markdown(TABLES[name].build(found, 0))) for name in names]
-    return "\n".join(["## Tables\n", UNMATCHED, *tables])
+    matched = [to_markdown(TABLES[MATCHED].build(found, 0))] * (MATCHED in table_names(found))
+    return "\n".join(["## What can't be matched\n", UNMATCHED, *matched, "## Tables\n", *tables])
+
+
+def figures(docs: Path) -> str:
+    """The paper's figures, as far as `shapeopt figures` has drawn them here, each behind a line to click on."""
+    drawn = {name: f"images/results/figure-{name}.png" for name in FIGURES}
+    parts = [
+        f"<details><summary>{FIGURES[name].about.capitalize()} (fig. {FIGURES[name].label})</summary>\n\n"
+        f"![{FIGURES[name].about}](../{path})\n\n</details>\n"
+        for name, path in drawn.items()
+        if (docs / path).is_file()
+    ]
+    return "\n".join(["## Figures\n", DRAWN, *parts]) if parts else ""
 
 
 def pictures(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) -> list[str]:

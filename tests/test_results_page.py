@@ -63,6 +63,28 @@ def test_a_protocol_has_a_page_and_the_paper_s_tables_have_one(folders):
     assert "1 cells, 2 methods, seed 5." in found["protocol-near"] and "4 records, made with jax 1.2." in text
 
 
+def test_trained_policies_join_the_paper_s_tables_and_nothing_else(folders, tmp_path):
+    cell, box = (all_protocols()[name].cells[0] for name in ("paper-learning", "paper-learning-box"))
+    for protocol, place, method in (
+        ("paper-learning", cell, "paper"),
+        ("paper-learning", cell, "paper_blind"),
+        ("paper-learning-box", box, "paper"),
+    ):
+        save(tmp_path / "one", protocol, place, method, 0.1)
+    MAKE["save_digests"](tmp_path / "paper_learning.safetensors", digests(load_records(tmp_path / "one")))
+    added = MAKE["with_learned"](tmp_path / "bench", [])
+    assert [(one.protocol, one.method, one.place) for one in added] == [("paper", "paper", cell.name)]
+
+
+def test_figures_of_the_paper_are_shown_as_far_as_they_were_drawn(tmp_path):
+    assert MAKE["figures"](tmp_path) == ""
+    (tmp_path / "images" / "results").mkdir(parents=True)
+    (tmp_path / "images" / "results" / "figure-field.png").write_bytes(b"")
+    text = MAKE["figures"](tmp_path)
+    assert text.count("<details>") == 1 and "](../images/results/figure-field.png)" in text
+    assert "(fig. 2d:example:vector:field:display)" in text
+
+
 def test_a_suite_s_page_lists_losses_of_the_dev_half_alone(folders):
     text = pages(folders[1])["suite-nist"]
     dev, test = text.split("## Test half")

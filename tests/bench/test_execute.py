@@ -1,7 +1,8 @@
 """One method on one cell: the same tasks, starts and noise for all, curves as a slow loop has them, odd cases kept."""
 
 import functools
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import equinox as eqx
@@ -75,6 +76,21 @@ class Bowls(AbstractFamily):
     def sample(self, key):
         s = jax.random.uniform(key, (2,), minval=-4.0, maxval=4.0)
         return BowlTask(s, jnp.asarray(1.0 if self.known else NAN), self.broken, self.broken_above)
+
+
+class HeldTask(BowlTask):
+    form: Callable
+
+    def __call__(self, q):
+        return jnp.sum(self.form(q - self.minimiser)) + 1.0
+
+
+class Held(Bowls):
+    """Bowls whose tasks have a function as a field."""
+
+    def sample(self, key):
+        task = super().sample(key)
+        return HeldTask(task.minimiser, task.minimum, INF, INF, jnp.square)
 
 
 @dataclass(frozen=True)
@@ -333,6 +349,22 @@ def test_runs_of_a_task_share_it_and_differ_in_their_starts():
 
 
 @pytest.mark.full
+def test_a_task_may_hold_what_is_no_array():
+    whole = run(cell(tasks=2, starts=2), traceable(Walk(0.1)))
+    held = run(replace(cell(tasks=2, starts=2), family=Held()), traceable(Walk(0.1)))
+    np.testing.assert_array_equal(held.gap, whole.gap)
+
+
+def test_every_run_has_its_own_task_of_those_that_are_sampled_once():
+    cell = Cell(Multiwell(), 6, tasks=3, starts=2)
+    tasks, keys = execute._tasks(cell, 0), run_keys(cell, 0)
+    assert {len(leaf) for leaf in jax.tree.leaves(tasks)} == {3}
+    given = execute._of_runs(cell, tasks, np.arange(6))
+    for run in range(6):
+        alone = cell.family.sample(jax.random.wrap_key_data(keys.task[run]))
+        np.testing.assert_allclose(given.knots[run], alone.knots, rtol=1e-12)
+
+
 def test_the_minima_that_runs_were_at_are_counted_for_both_kinds_of_method():
     wells = Cell(Multiwell(), budget=101, tasks=2, starts=2, counts_minima=True)
     ours, theirs = run(wells, traceable(Sweep())), run(wells, Hosted("sweep", HostedSweep()))

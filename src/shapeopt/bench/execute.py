@@ -4,6 +4,7 @@ import functools
 import time
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -90,14 +91,15 @@ def _keys(seed: Int[Array, ""], stream: UInt32[Array, ""], tasks: int, starts: i
 
 def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curves:
     """Batches of compiled rollouts."""
-    keys = run_keys(cell, seed)
+    keys, tasks = run_keys(cell, seed), _tasks(cell, seed)
     lanes = min(cell.runs, LANES) if optimizer.is_even(cell.family.dimension) else 1
-    run = jax.jit(jax.vmap(functools.partial(_roll, cell, optimizer)), compiler_options=compiler_options())
+    shared = eqx.filter(tasks, eqx.is_array, inverse=True)
+    run = jax.jit(jax.vmap(functools.partial(_roll, cell, optimizer, shared)), compiler_options=compiler_options())
     rows = np.arange(-(-cell.runs // lanes) * lanes).reshape(-1, lanes) % cell.runs  # whole batches; the last one wraps
-    parts = [Keys(*(words[chosen] for words in keys)) for chosen in rows]
-    compiled = run.lower(parts[0]).compile()
+    parts = [(_of_runs(cell, tasks, chosen), Keys(*(words[chosen] for words in keys))) for chosen in rows]
+    compiled = run.lower(*parts[0]).compile()
     began = time.perf_counter()
-    outcomes = [jax.device_get(compiled(part)) for part in parts]
+    outcomes = [jax.device_get(compiled(*part)) for part in parts]
     seconds = (time.perf_counter() - began) * cell.runs / rows.size
     calls, observed, seen, final, minimum = jax.tree.map(lambda *part: np.concatenate(part)[: cell.runs], *outcomes)
     objective = min(seconds, _objective_seconds(cell, seed))
@@ -116,9 +118,24 @@ def _run_traceable(cell: Cell, optimizer: AbstractOptimizer, seed: int) -> Curve
     )
 
 
-def _roll(cell: Cell, optimizer: AbstractOptimizer, keys: Keys) -> tuple[Any, ...]:
+@functools.lru_cache(maxsize=8)
+def _tasks(cell: Cell, seed: int) -> AbstractTask:
+    """All tasks of a cell, stacked. Each is sampled once, whatever its starts: of some the minimum is searched for."""
+    words = run_keys(cell, seed).task[:: cell.starts]
+    return eqx.filter_jit(eqx.filter_vmap(lambda key: cell.family.sample(jax.random.wrap_key_data(key))))(words)
+
+
+def _of_runs(cell: Cell, tasks: AbstractTask, runs: np.ndarray) -> AbstractTask:
+    """The arrays of the task of each run."""
+    return jax.tree.map(lambda leaf: leaf[runs // cell.starts], eqx.filter(tasks, eqx.is_array))
+
+
+def _roll(
+    cell: Cell, optimizer: AbstractOptimizer, shared: AbstractTask, own: AbstractTask, keys: Keys
+) -> tuple[Any, ...]:
     """(calls after each reading, observed values, what was seen, what is seen of the last position, f*)."""
-    task, x0 = prepare(cell, keys)
+    task = eqx.combine(own, shared)
+    x0 = task.start(jax.random.wrap_key_data(keys.start))
     optimizer = optimizer.informed(task) if hasattr(optimizer, "informed") else optimizer  # of d_tau, as a user would
     oracle, look = read_by(optimizer, cell, task), functools.partial(_look, task, cell.counts_minima)
     inside, key = InBox(optimizer, task.box), jax.random.wrap_key_data(keys.run)
@@ -145,11 +162,12 @@ def _gap(value: np.ndarray, minimum: np.ndarray) -> np.ndarray:
 @functools.lru_cache(maxsize=8)
 def _objective_seconds(cell: Cell, seed: int) -> float:
     """Seconds that the cell's readings take alone, without a method; the least of two goes."""
-    keys = run_keys(cell, seed)
+    keys, tasks = run_keys(cell, seed), _tasks(cell, seed)
     lanes = min(cell.runs, LANES)
 
-    def alone(keys: Keys) -> Float[Array, ""]:
-        task, x0 = prepare(cell, keys)
+    def alone(own: AbstractTask, keys: Keys) -> Float[Array, ""]:
+        task = eqx.combine(own, eqx.filter(tasks, eqx.is_array, inverse=True))
+        x0 = task.start(jax.random.wrap_key_data(keys.start))
         oracle = cell.sensing.oracle(task, cell.budget)
 
         def read(carry: Any, _: None) -> tuple[Any, Float[Array, ""]]:
@@ -160,12 +178,12 @@ def _objective_seconds(cell: Cell, seed: int) -> float:
         start = oracle.init(jax.random.wrap_key_data(keys.run)), x0
         return jax.lax.scan(read, start, length=cell.budget // oracle.cost)[1].sum()
 
-    part = Keys(*(words[:lanes] for words in keys))
-    compiled = jax.jit(jax.vmap(alone), compiler_options=compiler_options()).lower(part).compile()
+    part = _of_runs(cell, tasks, np.arange(lanes)), Keys(*(words[:lanes] for words in keys))
+    compiled = jax.jit(jax.vmap(alone), compiler_options=compiler_options()).lower(*part).compile()
     times = []
     for _ in range(2):
         began = time.perf_counter()
-        compiled(part).block_until_ready()
+        compiled(*part).block_until_ready()
         times.append(time.perf_counter() - began)
     return min(times) * cell.runs / lanes
 

@@ -35,6 +35,7 @@ TABLE_METHODS = (*PAPER_METHODS, "tuned", *OTHER_BASELINES)
 LEARNING_CHANGES = ("seed_1", "seed_2", "initialised", "zero_networks", "blind", "uncontrolled", "forgetful")
 LEARNING_METHODS = (
     *(name for kind in ("paper", "tuned") for name in (kind, *(f"{kind}_{change}" for change in LEARNING_CHANGES))),
+    "paper_described",
     "tuned_neighbour",
 )
 

@@ -53,6 +53,19 @@ def test_cells_in_which_training_does_not_beat_its_initialisation_are_named():
     assert said == f"`tuned` beats as initialised in 1 of 2 cells; not in {CELLS[1]} (worse)."
 
 
+def test_a_moved_policy_and_baselines_that_the_paper_s_tables_leave_out_count():
+    found = [
+        made("tuned", CELLS[0], 1 + WAVE),
+        made("tuned_neighbour", CELLS[0], 3 + WAVE + 0.1 * WAVE**2),
+        made("adam", CELLS[0], 6 + WAVE, "paper"),
+        made("muon", CELLS[0], 5 + WAVE, "paper"),
+    ]
+    table = learning_table(found)
+    assert "`tuned` beats heads trained in the nearest other dimension in 1 of 1 cells." in table.notes
+    assert "best baseline: muon" in {row["Policy"] for row in rows(table)}
+    assert training_table(found).rows[0][2].text.startswith("muon 5.5")
+
+
 def test_the_protocol_has_the_eighteen_cells_and_the_wells_and_names_what_is_not_there():
     assert len(CELLS) == 19 and len(set(CELLS)) == 19
     assert {"paper_initialised", "paper_zero_networks", "paper_blind", "tuned_seed_2"} <= set(LEARNING_METHODS)

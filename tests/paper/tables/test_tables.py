@@ -259,6 +259,7 @@ def test_the_tables_that_records_belong_to():
         "paper-learning",
         "reproduction",
         "outside",
+        "unmatched",
         "mechanisms",
     ]
     assert list(PER_PROTOCOL) == ["overview", "protocol"]

@@ -13,6 +13,7 @@ from shapeopt.core import Box
 from shapeopt.paper.base import AbstractPolicy
 from shapeopt.paper.dynamics import DissipationOperator, ShapedPotential, SkewOperator
 from shapeopt.paper.find import load_policy
+from shapeopt.paper.theory import defects
 from shapeopt.paper.theory.accepted import (
     TerminalCheck,
     check_improvement,
@@ -22,7 +23,8 @@ from shapeopt.paper.theory.accepted import (
     least_slope_excess,
     terminal_bound,
 )
-from shapeopt.paper.theory.frozen import FrozenStage, bounds_of, freeze, stage_of
+from shapeopt.paper.theory.defects import check_defects, convex_radius
+from shapeopt.paper.theory.frozen import FrozenStage, bounds_of, equilibria, freeze, stage_of
 from shapeopt.paper.theory.lyapunov import SHARES, Constants, check_rates, fitted_rate
 from shapeopt.paper.theory.progress import Proposals, frequencies
 from shapeopt.paper.theory.study import Cell, ledger_statement, rate_statement, structure_statement
@@ -163,6 +165,50 @@ def bowl(curvatures, drag):
     start = np.linspace(1.0, 2.0, d)
     stage = FrozenStage(task, potential, start, zero, eye, eye, 0.0 * eye, drag * eye, zero, zero)
     return jax.tree.map(lambda leaf: np.asarray(leaf)[None], stage)
+
+
+class Blurred(eqx.Module):
+    """A bowl around `shift`, whose values near there are round-off."""
+
+    shift: jax.Array
+    box: Box
+
+    def __call__(self, x):
+        return jnp.sum(0.5 * x * x - self.shift * x)
+
+
+def test_an_equilibrium_is_exact_where_values_no_longer_tell():
+    one = jax.tree.map(lambda leaf: leaf[0], bowl([1.0, 1.0], 2.0))
+    shifts = np.random.default_rng(0).uniform(0.5, 2.5, (32, 2))
+    stages = [one._replace(task=Blurred(shift, one.task.box)) for shift in shifts]
+    found = equilibria(jax.tree.map(lambda *leaves: np.stack(leaves), *stages))
+    np.testing.assert_allclose(found, shifts, rtol=0, atol=1e-14)
+
+
+class Pinhole(eqx.Module):
+    """A bowl so narrow that its sides bend down before the smallest ball ends."""
+
+    box: Box
+
+    def __call__(self, x):
+        return jnp.sum(0.5 * x**2 - 1e9 * x**4)
+
+
+def test_a_stage_whose_potential_is_convex_in_no_ball_is_not_stepped():
+    wide = bowl([1.0, 1.0], 2.0)
+    narrow = wide._replace(task=Pinhole(wide.task.box))
+    rng = np.random.default_rng(0)
+    assert convex_radius(wide, rng)[0] > 0 and convex_radius(narrow, rng)[0] == 0
+    assert check_defects(narrow, check_rates(wide)[0], 0.05, 0) is None
+
+
+@pytest.mark.full
+def test_a_stage_that_is_not_strongly_convex_along_its_marches_is_left_out(monkeypatch, quick_compilation):
+    stages = jax.tree.map(lambda *leaves: np.concatenate(leaves), bowl([1.0, 1.0], 2.0), bowl([4.0, 4.0], 2.0))
+    real, seen = defects._convexity, []
+    monkeypatch.setattr(defects, "_convexity", lambda at: seen.append(0) or (-1.0 if len(seen) == 1 else real(at)))
+    found = check_defects(stages, check_rates(stages)[0], 0.05, 0)
+    assert found is not None and [constant.mu for constant in found.constants] == [pytest.approx(4.0)]
 
 
 def test_the_fitted_rate_is_that_of_the_damped_oscillator_and_above_the_bound():

@@ -62,7 +62,7 @@ class Theory:
                 for s in studies
                 for one in s.statements
             ]
-            print_json({"page": str(page), "statements": said})
+            print_json({"page": str(page), "runs": self.runs, "statements": said})
         else:
             print(f"written to {page}")
         return 0 if all(one.holds for one in studies) else 1

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ...baselines import BASELINES
 from ...bench.digest import Digest, by_cell, place_title
 from ...bench.layout import MISSING, Entry, Group, Table, mean_and_deviation, number
 from ...bench.marks import SOLVED
 from ...bench.metrics import METRICS, Better
 from ...bench.statistics import Comparison, Verdict, compare_all, mean_interval
-from ..protocols import LEARNING_METHODS, PAPER_BASELINES, PROTOCOLS
+from ..protocols import LEARNING_METHODS, PROTOCOLS
 from .choice import VERDICTS, lacking, of_protocol
 from .sources import paper_figure, printed, source_of
 
@@ -35,8 +36,10 @@ SHOWN = {
     "_blind": "not told where in the box it is",
     "_uncontrolled": "no controller",
     "_forgetful": "nothing written to memory",
+    "_described": "told the task's descriptor, in training too",
     "_neighbour": "heads trained in the nearest other dimension",
 }
+SAID = ("_initialised", "_zero_networks", "_neighbour")  # rows of which a line below the table says who is better
 NOTES = (
     "`paper`: trained as the paper has it, the schedule's last weights. `tuned`: trained otherwise, never told "
     "where in the box it is; its card says how. “Kind less this”: the policy as trained less the row's, mean over "
@@ -80,7 +83,7 @@ def _table(found: Sequence[Digest], protocol: str, title: str, seed: int) -> Tab
     )
     places = [cell.name for cell in PROTOCOLS[protocol].cells]
     missing = lacking(mine, places, LEARNING_METHODS)
-    said = [_sentence(against[kind, row]) for kind in KINDS for row in ("_initialised", "_zero_networks")]
+    said = [_sentence(against[kind, row]) for kind in KINDS for row in SAID]
     notes = (*filter(None, said), *(NOTES if groups else ()), *filter(None, [missing]))
     return Table(protocol, title, HEADS, groups, notes)
 
@@ -99,14 +102,9 @@ def _gaps(one: Digest) -> np.ndarray:
 
 
 def baselines_of(found: Sequence[Digest], place: str) -> list[Digest]:
-    """The baselines on that cell, from the paper's own protocols."""
+    """The baselines on that cell, those that the paper's tables leave out too, from the paper's own protocols."""
     names = ("paper", "paper-science", "multiwell")
-    return [
-        one
-        for name in names
-        for one in of_protocol(found, name)
-        if one.place == place and one.method in PAPER_BASELINES
-    ]
+    return [one for name in names for one in of_protocol(found, name) if one.place == place and one.method in BASELINES]
 
 
 def _group(

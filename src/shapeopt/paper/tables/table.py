@@ -23,7 +23,9 @@ from .protocol_tables import (
     synthetic_table,
 )
 from .reproduction import outside_table, reproduction_table
+from .sources import SOURCES
 from .training import training_table
+from .unmatched import unmatched_table
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ TABLES: Mapping[str, Named] = MappingProxyType(
         "horizon": Named("with a shorter event horizon", ("ablation-horizon",), horizon_table),
         "reproduction": Named("how many of the paper's entries come back", ("paper",), reproduction_table),
         "outside": Named("the entries that do not", ("paper",), outside_table),
+        "unmatched": Named("what of all the paper's tables comes back", tuple(SOURCES), unmatched_table),
         "mechanisms": Named("what each optimizer has", (), mechanisms_table),
     }
 )

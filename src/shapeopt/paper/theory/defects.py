@@ -119,14 +119,17 @@ def resolvable(stages: FrozenStage, checks: list[RateCheck], most: int) -> list[
     return [check for check in checks if _quickest(stages, check) <= STIFFEST * check.fitted][:most]
 
 
-def check_defects(stages: FrozenStage, checks: list[RateCheck], own_h: float, seed: int) -> DefectCheck:
-    """`stages` are all those that `checks` count in."""
+def check_defects(stages: FrozenStage, checks: list[RateCheck], own_h: float, seed: int) -> DefectCheck | None:
+    """`stages` are all those that `checks` count in; those where U is not strongly convex in a ball around the
+    equilibrium or along the marches are left out. None if none remains."""
     rng = np.random.default_rng(seed)
     count, d = len(checks), stages.q.shape[1]
-    quick = np.array([_quickest(stages, check) for check in checks])
+    quick, everything = np.array([_quickest(stages, check) for check in checks]), stages
     stages = chosen(stages, [check.index for check in checks])
     h = np.minimum(own_h, RESOLVED / quick)[:, None] * 0.5 ** np.arange(HALVINGS)
     radius = INSIDE * convex_radius(stages, rng)
+    if not radius.all():
+        return _check_some(everything, checks, radius > 0, own_h, seed)
     e = rng.normal(size=(count, STARTS, d))
     e *= (radius[:, None] * rng.uniform(0.5, 1.0, (count, STARTS)) / np.linalg.norm(e, axis=-1))[..., None]
     still, far = np.zeros((count, d)), np.full((count, d), np.inf)
@@ -145,10 +148,13 @@ def check_defects(stages: FrozenStage, checks: list[RateCheck], own_h: float, se
         pushed.append(_to_numpy(_pushed_marches(stages, e[:, start], h[:, 1], pushes, far)))
         walled.append(_to_numpy(_walled_marches(stages, away[:, start], h[:, 1], still, cut)))
 
-    constants = []
-    for i, check in enumerate(checks):
+    least = np.empty(count)
+    for i in range(count):
         everywhere = [jax.tree.map(lambda leaf: leaf[i], one.at) for one in (plain, *pushed, *walled)]  # noqa: B023
-        constants.append(Constants.of(check.constants.bounds, min(map(_convexity, everywhere))))
+        least[i] = min(map(_convexity, everywhere))
+    if not (least > 0).all():
+        return _check_some(everything, checks, least > 0, own_h, seed)
+    constants = [Constants.of(check.constants.bounds, float(mu)) for check, mu in zip(checks, least, strict=True)]
     C_1 = _estimate(plain, (pushed[0], walled[0]), constants, h)
     defects, one_step, whole = _plain_check(plain, constants, C_1, h)
     beta = levels**2 * np.sum(push**2, axis=1)[:, None]
@@ -169,8 +175,16 @@ def check_defects(stages: FrozenStage, checks: list[RateCheck], own_h: float, se
     )
 
 
+def _check_some(
+    stages: FrozenStage, checks: list[RateCheck], fit: np.ndarray, own_h: float, seed: int
+) -> DefectCheck | None:
+    """The check of the stages that are fit for it."""
+    rest = [check for check, one in zip(checks, fit, strict=True) if one]
+    return check_defects(stages, rest, own_h, seed) if rest else None
+
+
 def convex_radius(stages: FrozenStage, rng: np.random.Generator) -> np.ndarray:
-    """Radii of balls around the equilibria in which the Hessian of U, where it was sampled, is positive."""
+    """Radii of balls around the equilibria in which the Hessian of U, where it was sampled, is positive; 0 for none."""
     count, d = stages.q.shape
     directions = rng.normal(size=(count, len(RADII), 12, d))
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
@@ -178,7 +192,8 @@ def convex_radius(stages: FrozenStage, rng: np.random.Generator) -> np.ndarray:
     lowest = np.asarray(curvatures(stages, points.reshape(count, -1, d)))[..., 0].reshape(count, len(RADII), -1).min(2)
     centre = np.asarray(curvatures(stages, stages.q_star[:, None]))[:, 0, :1]
     inner = np.minimum.accumulate(lowest[:, ::-1], axis=1)[:, ::-1]  # over all balls within
-    return RADII[np.argmax(inner >= CONVEX * centre, axis=1)] * d**0.5
+    convex = inner >= CONVEX * centre
+    return np.where(convex.any(axis=1), RADII[np.argmax(convex, axis=1)], 0.0) * d**0.5
 
 
 def _estimate(plain: March, others: tuple[March, ...], constants: list[Constants], h: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ Matrix = Float[Array, "d d"]
 
 DESCENT, POLISH = 400, 25  # steps of descent and of Newton's method that lead to an equilibrium
 LONGEST = 0.05  # longest move of the descent, per root coordinate: it stays in its basin
+FINE = 1e-5  # moves below it change a value of U by about its round-off
 ROUND_OFF = 1e-9  # asymmetry and negative eigenvalues that pass as round-off, as a share of the matrix
 
 
@@ -88,8 +89,11 @@ def equilibria(stage: FrozenStage) -> Vector:
     def polish(_: int, q: Vector) -> Vector:
         eigenvalues, Q = jnp.linalg.eigh(jax.hessian(value)(q))
         move = -Q @ ((Q.T @ slope(q)) / jnp.maximum(jnp.abs(eigenvalues), 1e-6))
-        move = move * jnp.minimum(1.0, longest / (jnp.linalg.norm(move) + 1e-300))
-        return jnp.where(value(q + move) <= value(q), q + move, q)
+        length = jnp.linalg.norm(move)
+        move = move * jnp.minimum(1.0, longest / (length + 1e-300))
+        flatter = jnp.linalg.norm(slope(q + move)) < jnp.linalg.norm(slope(q))
+        last = (length < FINE) & (eigenvalues[0] > 0) & flatter  # values no longer tell there, slopes do
+        return jnp.where((value(q + move) < value(q)) | last, q + move, q)
 
     q, _, _ = jax.lax.fori_loop(0, DESCENT, descend, (stage.q, value(stage.q), jnp.asarray(1e-2)))
     return jax.lax.fori_loop(0, POLISH, polish, q)
