@@ -76,7 +76,8 @@ DRAWN = """The paper's figures, drawn by `shapeopt figures NAME docs/images/resu
 EMPTY = "There are no records yet. `shapeopt bench run paper --out benchmarks/records/bench` makes the first of them.\n"
 GOALS, MATCHED = "goals", "unmatched"
 ELSEWHERE = ("training", "paper-learning", "paper-learning-box")  # tables of docs/make_learning.py
-LEARNED = "paper_learning.safetensors"
+LEARNED, LEARNING = "paper_learning.safetensors", "paper-learning"
+HOMES = ("paper", "paper-science", "multiwell")  # protocols whose cells are those of `paper-learning`
 SHOWN_LEARNED = ("paper", "tuned", "tuned_box")
 FORMAT = "shapeopt-digests-2"
 ABOUT = (
@@ -194,9 +195,10 @@ def section(folder: Path, docs: Path, protocol: str, found: Sequence[Digest]) ->
 def with_learned(folder: Path, found: Sequence[Digest]) -> list[Digest]:
     """With what was recorded of policies of the paper's kind, whose cells are those of the paper's own protocols."""
     kept = folder.parent / LEARNED
-    home = {cell.name: name for name in SOURCES for cell in PROTOCOLS[name].cells}
+    home = {cell.name: name for name in HOMES for cell in PROTOCOLS[name].cells}
     added = [one for one in load_digests(kept) if one.method in SHOWN_LEARNED] if kept.is_file() else []
-    return [*found, *(replace(one, protocol=home[one.place]) for one in added if one.place in home)]
+    moved = [replace(one, protocol=home[one.place]) for one in added if one.protocol == LEARNING]
+    return [*found, *(one for one in added if one.protocol in SOURCES), *moved]
 
 
 def goals(found: Sequence[Digest]) -> list[str]:

@@ -65,15 +65,20 @@ def test_a_protocol_has_a_page_and_the_paper_s_tables_have_one(folders):
 
 def test_trained_policies_join_the_paper_s_tables_and_nothing_else(folders, tmp_path):
     cell, box = (all_protocols()[name].cells[0] for name in ("paper-learning", "paper-learning-box"))
+    setting = next(cell for cell in all_protocols()["settings"].cells if cell.setting == "S4")  # a cell of oracles, too
     for protocol, place, method in (
         ("paper-learning", cell, "paper"),
         ("paper-learning", cell, "paper_blind"),
         ("paper-learning-box", box, "paper"),
+        ("settings", setting, "tuned_box"),
     ):
         save(tmp_path / "one", protocol, place, method, 0.1)
     MAKE["save_digests"](tmp_path / "paper_learning.safetensors", digests(load_records(tmp_path / "one")))
     added = MAKE["with_learned"](tmp_path / "bench", [])
-    assert [(one.protocol, one.method, one.place) for one in added] == [("paper", "paper", cell.name)]
+    assert {(one.protocol, one.method, one.place) for one in added} == {
+        ("paper", "paper", cell.name),
+        ("settings", "tuned_box", setting.name),
+    }
 
 
 def test_figures_of_the_paper_are_shown_as_far_as_they_were_drawn(tmp_path):
