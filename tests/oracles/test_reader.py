@@ -199,6 +199,21 @@ def test_readers_of_different_tasks_of_one_family_share_one_program():
     assert len(traced) == 2  # the pair, and the value alone
 
 
+@pytest.mark.parametrize("name", ORACLES)
+def test_readers_of_one_oracle_share_one_program(name):
+    traced = Log()
+
+    def counted(q):
+        traced.append(1)
+        return jnp.sum(q**2)
+
+    oracle = ORACLES[name](counted, jnp.full(DIM, -5.0), jnp.full(DIM, 5.0))
+    reader(oracle).value_and_gradient(np.ones(DIM))
+    once = len(traced)
+    reader(oracle).value_and_gradient(np.zeros(DIM))
+    assert len(traced) == once > 0
+
+
 def test_bounds_that_are_numpy_arrays_do_not_keep_an_oracle_from_being_read():
     oracle = CoordinateDifferenceOracle(objective, DIM, None, np.full(DIM, -5.0), np.full(DIM, 5.0))
     _, gradient = reader(oracle).value_and_gradient(POINTS[1])
