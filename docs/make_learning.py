@@ -130,7 +130,7 @@ estimate was too low. {runs} runs of each of {policies}.
 MORE = """## What the paper names without figures
 
 Phase retrieval read by mini-batches of half of the measurements, and the plants beside the double integrator (protocol
-`paper-more`).
+`paper-more`); there with policies that were trained on the double integrator, none having been trained on them.
 """
 
 
