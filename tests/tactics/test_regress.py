@@ -112,7 +112,7 @@ def test_a_short_run_has_one_candidate_and_no_spread_places():
     np.testing.assert_array_equal(points("universal"), points(with_regress(share=0.5, most_candidates=1)))
 
 
-@pytest.mark.parametrize(("left", "uses"), [(100.0, 0.0), (2.0, 1024.0)])
+@pytest.mark.parametrize(("left", "uses"), [(100.0, 0.0), (2.0, 256.0)])
 def test_a_candidate_s_fits_use_its_own_readings_and_those_of_the_only_one_all(left, uses):
     asked, side = [], np.full(2, 5.0)
 

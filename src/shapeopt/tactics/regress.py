@@ -59,7 +59,7 @@ class Regress(AbstractTactic):
     share: float = 0.15  # of the calls left, for spread places, if there is room for another candidate
     most_candidates: int = 6
     repeats: float = 2.0  # degrees of freedom of the noise that was measured at the base
-    room: int = 1024  # readings that are kept, or twice those of a fit
+    room: int = 256  # readings that are kept, or twice those of a fit if these are more
     most: int = 64  # dimensions
 
     name: ClassVar[str] = "regress"
