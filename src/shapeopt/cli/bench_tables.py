@@ -84,8 +84,8 @@ class Table:
     records: Records
     table: str = "all"
     """goals, main, multiwell, synthetic, science, settings, settings-compact, oracles, oracles-compact, controller,
-    memory, horizon, training, paper-learning, paper-learning-box, reproduction, outside, mechanisms; overview and
-    protocol for whatever protocols are there; or all."""
+    memory, horizon, training, paper-learning, paper-learning-box, reproduction, outside, unmatched, mechanisms;
+    overview and protocol for whatever protocols are there; or all."""
     format: Format = "markdown"
     """How it is written."""
     json: bool = False
