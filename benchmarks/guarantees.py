@@ -60,7 +60,7 @@ class Config:
     seeds: int = 100
     seeds_of_slow: int = 2
     evaluations: int = 1_000_000
-    share: float = 1.0  # of the cells of `loops`, `bench` and `peers`, drawn; the longest runs of `universal` always are
+    share: float = 1.0  # of the cells of `loops`, `bench` and `peers`; the longest of `universal` always are
     out: Path | None = None
 
 
