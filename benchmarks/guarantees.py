@@ -60,7 +60,7 @@ class Config:
     seeds: int = 100
     seeds_of_slow: int = 2
     evaluations: int = 1_000_000
-    share: float = 1.0  # of the cells of `loops`, `bench` and `peers`, drawn; long loops of `universal` are always run
+    share: float = 1.0  # of the cells of `loops`, `bench` and `peers`; the longest of `universal` always are
     out: Path | None = None
 
 
@@ -297,7 +297,7 @@ def main(config: Config) -> int:
         draw = np.random.default_rng(0)
         for key, counts in MEASURES[part](config):
             record.possible += 1
-            always = part not in SHARED or (part, key[0], key[2]) == ("loops", "universal", max(config.budgets))
+            always = part not in SHARED or (key[0], key[2]) == ("universal", max(config.budgets))
             drawn = draw.uniform() < config.share
             if not (always or drawn) or record.has(key):
                 continue

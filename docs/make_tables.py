@@ -23,8 +23,9 @@ NOISY_VALUES = """## By noisy values alone
 Seven kinds of objective with several minima in 1 to 10 dimensions, 16 instances of each, kept apart from those of
 tuning: 100 to 1,000 calls, noise of .1 to 10 % of the range from the minimum to the median over the box. Regret: how
 far the true value at the point that a run gives back is above the minimum, as a share of that range; best basin: an
-exact descent from there ends at the minimum. The default policy is compared with itself, too: with one candidate, with four starts, and begun at
-the lowest of uniform samples, a third of the calls (random). `python benchmarks/noisy_values.py` makes it again."""
+exact descent from there ends at the minimum. The default policy is compared with itself, too: with one candidate, with
+four starts, and begun at the lowest of uniform samples, a third of the calls (random). `python
+benchmarks/noisy_values.py` makes it again."""
 OWN_KINDS = """## Objectives as users have them
 
 Fits of models to data, designs, layouts, hyperparameters and decisions, written for this comparison

@@ -15,11 +15,20 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import shapeopt
+
 ROOT = Path(__file__).parents[1]
 LOCK = (ROOT / "requirements.lock").read_text()
 DOCS_LOCK = (ROOT / "requirements-docs.lock").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PINS, DOCS_PINS = (dict(re.findall(r"^([\w.-]+)==([^\s;\\]+)", text, flags=re.MULTILINE)) for text in (LOCK, DOCS_LOCK))
+
+
+def test_one_version_is_named_everywhere_and_the_changelog_begins_with_it():
+    citation = dict(re.findall(r"^(version|date-released): (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE))
+    release, date = re.findall(r"^## ([\d.]+) - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
+    assert release == citation["version"] == PROJECT["version"] == shapeopt.__version__
+    assert date == citation["date-released"]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .training import Instance, train_family
     from .workers.processes import Processes
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Command",
     "FamilyPolicy",
