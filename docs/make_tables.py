@@ -23,9 +23,8 @@ NOISY_VALUES = """## By noisy values alone
 Seven kinds of objective with several minima in 1 to 10 dimensions, 16 instances of each, kept apart from those of
 tuning: 100 to 1,000 calls, noise of .1 to 10 % of the range from the minimum to the median over the box. Regret: how
 far the true value at the point that a run gives back is above the minimum, as a share of that range; best basin: an
-exact descent from there ends at the minimum. The default policy is compared with itself, too: with one candidate, with
-four starts, and begun at the lowest of uniform samples, a third of the calls (random). `python
-benchmarks/noisy_values.py` makes it again."""
+exact descent from there ends at the minimum. Beside it stand shapeopt with one candidate, with four starts, and begun
+at the lowest of uniform samples, a third of the calls (random). `python benchmarks/noisy_values.py` makes it again."""
 OWN_KINDS = """## Objectives as users have them
 
 Fits of models to data, designs, layouts, hyperparameters and decisions, written for this comparison
@@ -178,7 +177,7 @@ def noise() -> str:
 def noisy_values() -> str:
     """Regrets by noisy values alone, a row a method; bold where the interval of the mean logarithm is beyond 0."""
     lines = [
-        "| method | mean regret | geometric mean | best basin | log10 of regret above its own (95 %) |",
+        "| method | mean regret | geometric mean | best basin | log10 of regret, above shapeopt (95 %) |",
         "|---|---|---|---|---|",
     ]
     mine = [one for one in record_of("noisy_values")["summaries"] if one["set"] == "confirm"]
