@@ -332,7 +332,7 @@ def observe(
     cues = torch.cat([torch.stack([one, (2.0 * spent - 1.0) * one], dim=1), felt], dim=1)
     level = rise.clamp(-OBSERVED, OBSERVED)
     z = torch.cat([q, momentum, force, level[:, None], size[:, None], memory.read(q), cues], dim=1)
-    directions = torch.stack([-q, -force, momentum, survey.best_place - q], dim=1)
+    directions = torch.stack([-force, momentum, survey.best_place - q], dim=1)
     return View(z, cues, directions, log_stiffness, strength.clamp(max=1.0), kept)
 
 
