@@ -140,9 +140,10 @@ def test_every_traceable_method_s_calls_are_the_evaluations_of_the_objective(nam
     """Lane by lane what a batch does, operation by operation: a program for each would take minutes to compile."""
     cell = CELLS[kind]
     keys = Keys(*(words[0] for words in run_keys(cell, 0)))
-    optimizer = find_method(name).optimizer(cell)
+    optimizer, task = find_method(name).optimizer(cell), cell.family.sample(jax.random.wrap_key_data(keys.task))
+    own, shared = eqx.partition(task, eqx.is_array)
     with jax.disable_jit(), jax.numpy_dtype_promotion("standard"):  # constants are not weak there
-        (calls, *_), count = counted(kind, lambda: execute._roll(cell, optimizer, keys))
+        (calls, *_), count = counted(kind, lambda: execute._roll(cell, optimizer, shared, own, keys))
     assert calls[-1] == count == SPENT[kind] <= cell.budget
 
 
