@@ -37,7 +37,7 @@ myst_heading_anchors = 3
 nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 300
 nb_execution_excludepatterns = ["examples/torch_*"] if "torch" in absent else []
 nb_merge_streams = True
 
