@@ -31,8 +31,8 @@ Fits of models to data, designs, layouts, hyperparameters and decisions, written
 (`benchmarks/kinds/`): active bounds, bounds that are decades apart, rounded values, kinks, plateaus, cliffs and holes
 among them, two instances a kind with two seeds each. One rule was made with them, that by values coordinates between
 bounds decades apart are searched by their logarithm where the start speaks for it; all other methods see these as they
-are. Solved: to 0.1 % of the gap at
-x0; budgets are 100 to 600 values or 60 to 300 gradients. Ratio: of the default policy's area to the method's.
+are. Solved: to 0.1 % of the gap at x0; budgets are 100 to 600 values or 60 to 300 gradients. Ratio: of the default
+policy's area to the method's.
 `python benchmarks/compare_kinds.py` makes the record.
 """
 ABOUT = {  # a suite in the words of a person who has such problems

@@ -103,3 +103,8 @@ def test_only_values_and_a_start_far_down_the_bounds_speak_for_logarithms(x0, by
     run = HostRun(Policy(), read_problem(x0, BOUNDS, seeded(0)), 20, 0, values_only=by_values)
     assert (run.box.logs is not None) is logs
     assert Frame.of(LOWER, UPPER, x0, by_values).logs.any() == logs
+
+
+def test_a_policy_that_knows_places_in_the_box_keeps_the_numbers():
+    run = HostRun(Policy(affine=True), read_problem(X0, BOUNDS, seeded(0)), 20, 0, values_only=True)
+    assert run.box.logs is None

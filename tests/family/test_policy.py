@@ -89,6 +89,7 @@ def test_another_unit_of_x_is_the_same_policy_inside():
     one, two = metres.policy_for(problem((-2, 2))), millimetres.policy_for(problem((-2000, 2000)))
     np.testing.assert_allclose(tactic(one, Recall).places, tactic(two, Recall).places)
     np.testing.assert_allclose(tactic(one, Refine).shape, tactic(two, Refine).shape)
+    assert one.affine  # the places are those of a box that is searched by its numbers
 
 
 def test_the_metric_is_positive_definite_whatever_is_stored():
